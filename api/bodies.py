@@ -1,0 +1,105 @@
+"""Request bodies: JSON or YAML, one document, read strictly and within limits."""
+
+import asyncio
+import json
+from typing import Any, NoReturn
+
+from starlette.requests import Request
+
+from api.problems import Malformed, TooLarge, Unsupported
+from brownout.profile import ValidationFailed, parse_document
+
+JSON = "application/json"
+YAML = "application/yaml"
+YAML_TYPES = (YAML, "application/x-yaml", "text/yaml", "text/x-yaml")
+
+MAX_BODY = 1 << 20
+"""Bytes; as much as the profile language reads as one document."""
+
+
+async def read_document(request: Request, *, yaml: bool) -> Any:
+    """Parse the request's body; an empty one is an error.
+
+    Args:
+        request: the request.
+        yaml: whether YAML is read here besides JSON.
+
+    Raises:
+        Unsupported: another content type or encoding (415).
+        TooLarge: more than `MAX_BODY` bytes (413).
+        Malformed: not one well-formed document (400), with line and column.
+    """
+    media_type = _media_type(request, yaml=yaml)
+    raw = await _read(request)
+    if not raw.strip():
+        raise Malformed("the body is empty", [("", "expected one document")])
+    if media_type == JSON:
+        _check_json(raw)
+    try:
+        # ruamel.yaml needs seconds for what json needs milliseconds: not on the event loop.
+        return await asyncio.to_thread(parse_document, raw) if media_type != JSON else parse_document(raw)
+    except ValidationFailed as failed:
+        raise Malformed(
+            "the body is not one well-formed document",
+            [(error.path, error.message) for error in failed.errors],
+        ) from failed
+
+
+async def read_optional_document(request: Request) -> Any:
+    """Parse the request's JSON body; `None` when there is no body at all."""
+    if request.headers.get("content-length") == "0" or not (
+        "content-length" in request.headers or "transfer-encoding" in request.headers
+    ):
+        return None
+    return await read_document(request, yaml=False)
+
+
+def _media_type(request: Request, *, yaml: bool) -> str:
+    accepted = (JSON, *YAML_TYPES) if yaml else (JSON,)
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.lower() != "identity":
+        raise Unsupported(f"Content-Encoding {encoding} is not read; send the body as it is", accepted)
+    media_type, _, parameters = request.headers.get("content-type", "").partition(";")
+    media_type = media_type.strip().lower()
+    if media_type not in accepted:
+        got = media_type or "a body without Content-Type"
+        expected = f"Content-Type: {JSON} or {YAML}" if yaml else f"Content-Type: {JSON}"
+        raise Unsupported(f"expected {expected}, not {got}", accepted)
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset" and value.strip().strip('"').lower() not in {"utf-8", "utf8"}:
+            raise Unsupported(f"the body must be UTF-8, not {value.strip()}", accepted)
+    return media_type
+
+
+async def _read(request: Request) -> bytes:
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > MAX_BODY:
+        raise TooLarge(MAX_BODY)
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > MAX_BODY:
+            raise TooLarge(MAX_BODY)
+    return bytes(raw)
+
+
+def _check_json(raw: bytes) -> None:
+    """Refuse what is YAML but not JSON, and say where the JSON ends being well-formed."""
+    try:
+        json.loads(raw.decode(), parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise Malformed(
+            "the body is not well-formed JSON",
+            [("", f"line {error.lineno}, column {error.colno}: {error.msg}")],
+        ) from error
+    except UnicodeDecodeError as error:
+        raise Malformed("the body is not UTF-8", [("", f"byte {error.start} starts no character")]) from error
+    except RecursionError as error:
+        raise Malformed("the body is nested too deeply", [("", "expected far fewer levels")]) from error
+    except ValueError as error:
+        raise Malformed("the body is not well-formed JSON", [("", str(error))]) from error
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

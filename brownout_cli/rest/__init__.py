@@ -1,0 +1,1 @@
+"""Commands that talk REST to a running server."""
