@@ -1,0 +1,39 @@
+"""Real things for tests: Envoy processes, upstream servers, clients.
+
+with Upstream({"/slow": Behaviour(delay=0.06)}) as upstream:
+    with EnvoyProcess(static_bootstrap(upstream.port)) as envoy, client(envoy.url()) as http:
+        assert http.get("/slow").status_code == 200
+"""
+
+from .behaviour import Behaviour, Gate, Request
+from .bootstrap import cluster, fault, listener, module_filter, route, static_bootstrap, string_value
+from .clients import async_client, client
+from .envoy import OLDER, REFERENCE, EnvoyProcess, envoy_binary
+from .raw import RawResponse, exchange
+from .upstream import Upstream
+from .waiting import free_port, wait_until, wait_until_async
+
+__all__ = [
+    "OLDER",
+    "REFERENCE",
+    "Behaviour",
+    "EnvoyProcess",
+    "Gate",
+    "RawResponse",
+    "Request",
+    "Upstream",
+    "async_client",
+    "client",
+    "cluster",
+    "envoy_binary",
+    "exchange",
+    "fault",
+    "free_port",
+    "listener",
+    "module_filter",
+    "route",
+    "static_bootstrap",
+    "string_value",
+    "wait_until",
+    "wait_until_async",
+]

