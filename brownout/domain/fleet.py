@@ -1,0 +1,52 @@
+"""A fleet: the Envoys that share a configuration."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, model_validator
+
+from brownout.domain.base import Entity, Items, Name, Port, distinct
+from brownout.domain.hosts import is_ip
+from brownout.domain.problems import at
+from brownout.domain.tls import ListenerTls
+
+Mode = Literal["gateway", "routes", "filter"]
+
+
+def _bindable(value: str) -> str:
+    if not is_ip(value):
+        raise ValueError('expected an IP address to listen on, like "0.0.0.0" or "::1"')
+    return value
+
+
+class Listener(Entity):
+    """Where the Envoys of a `gateway` fleet accept requests."""
+
+    name: Name
+    address: Annotated[str, AfterValidator(_bindable)]
+    port: Port
+    tls: ListenerTls | None = None
+
+
+class Fleet(Entity):
+    """A fleet; an Envoy belongs to it by its `node.cluster`.
+
+    `mode` never changes after creation: `gateway` (Brownout owns the Envoy's configuration), `routes` (the Envoy
+    has its own listeners), `filter` (the Envoy has everything, and gets the filter's configuration).
+    """
+
+    name: Name
+    mode: Mode = "gateway"
+    listeners: Annotated[
+        tuple[Listener, ...],
+        Items,
+        distinct("name", lambda listener: listener.name),
+        distinct("address and port", lambda listener: (listener.address, listener.port)),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _listeners_fit_the_mode(self) -> Self:
+        if self.mode == "gateway" and not self.listeners:
+            raise at("listeners", 'a fleet of mode "gateway" needs at least one')
+        if self.mode != "gateway" and self.listeners:
+            raise at("listeners", f'have no meaning in mode "{self.mode}": the Envoys have their own')
+        return self
