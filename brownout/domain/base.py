@@ -27,7 +27,10 @@ T = TypeVar("T")
 
 
 class Entity(BaseModel):
-    """Immutable and strict: no unknown field, no coercion. `document()` is what REST shows and the store keeps."""
+    """Immutable and strict: no unknown field, no coercion.
+
+    `document()` is what REST shows and the store keeps, `load` its inverse.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", validate_default=False)
 

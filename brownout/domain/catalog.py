@@ -12,17 +12,17 @@ from brownout.domain.revision import Kind, Revision
 from brownout.domain.upstream import Upstream
 from brownout.profile import FieldError
 
-E = TypeVar("E", bound=Entity, covariant=True)
+E_co = TypeVar("E_co", bound=Entity, covariant=True)
 
 ALL_FLEETS = "*"
 """The key under which a halt of all fleets is kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored(Generic[E]):
+class Stored(Generic[E_co]):
     """An entity and the revision that last changed it (its ETag)."""
 
-    entity: E
+    entity: E_co
     revision: int
 
 

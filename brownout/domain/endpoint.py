@@ -53,9 +53,7 @@ def _retry_on(value: str) -> str:
     conditions = [each.strip() for each in value.split(",")]
     for each in conditions:
         if each not in RETRY_ON:
-            raise ValueError(
-                f"expected Envoy's conditions separated by commas ({', '.join(RETRY_ON)}), not {each!r}"
-            )
+            raise ValueError(f"{each!r} is none of Envoy's conditions {', '.join(RETRY_ON)}")
     return ",".join(conditions)
 
 
@@ -63,9 +61,9 @@ Path = Annotated[str, AfterValidator(_path)]
 
 
 class EndpointMatch(Entity):
-    """Which requests: one of `hosts`, the path, one of `methods`, and all `headers`; what is empty matches all.
+    """Which requests: one of `hosts`, the path, one of `methods`, and all `headers`.
 
-    `prefix` and `exact` exclude each other and are compared with the path without its query.
+    What is empty matches all. `prefix` and `exact` exclude each other and are compared with the path without its query.
     """
 
     hosts: Annotated[
@@ -84,7 +82,10 @@ class EndpointMatch(Entity):
 
 
 class Retry(Entity):
-    """Envoy's retries: `attempts` more after the first, on these conditions; each at most `per_try_timeout` long."""
+    """Envoy's retries: `attempts` more after the first try, on the conditions of `retry_on`.
+
+    Every try, the first included, takes at most `per_try_timeout` (null: no limit but the endpoint's `timeout`).
+    """
 
     retry_on: Annotated[str, AfterValidator(_retry_on)]
     attempts: Annotated[int, Field(ge=1, le=1000)] = 1

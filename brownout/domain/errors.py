@@ -1,5 +1,7 @@
 """What a use of the model can be refused for; invalid content is `brownout.profile.ValidationFailed`."""
 
+# ruff: noqa: N818 (each name says what happened, as the REST status it becomes does)
+
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -53,7 +55,7 @@ class StaleRevision(BrownoutError):
 
 
 def nearby(name: str, known: Iterable[str]) -> str:
-    """Return ` (…)` with the names the user may have meant, or what exists at all; empty when nothing does."""
+    """Return ` (…)` with the names that the user may have meant, else with what exists."""
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.6)
     if close:

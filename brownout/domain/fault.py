@@ -27,7 +27,7 @@ class NodeSelector(Entity):
 
     ids: Annotated[tuple[Text, ...], Items, distinct("id")] = ()
     locality: Locality | None = None
-    metadata: dict[str, Scalar] = {}
+    metadata: dict[str, Scalar] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _selects(self) -> Self:
@@ -94,12 +94,16 @@ def with_deadline(raw: Mapping[str, Any], now: datetime, *, path: str = "") -> d
     if document.get("expires_at") is not None:
         raise ValidationFailed([FieldError(here, "give either for or expires_at, not both")])
     try:
-        nanoseconds = parse_duration(text) if isinstance(text, str) else 0
-        if nanoseconds <= 0:
-            raise ValueError(f'expected a duration above zero, like "10m", not {text!r}')
-        deadline = now + timedelta(microseconds=nanoseconds // 1000)
+        deadline = now + timedelta(microseconds=_positive(text) // 1000)
     except ValueError as error:
         raise ValidationFailed([FieldError(here, str(error))]) from None
     except OverflowError:
         raise ValidationFailed([FieldError(here, "is too far in the future")]) from None
     return {**document, "expires_at": rfc3339(deadline)}
+
+
+def _positive(text: object) -> int:
+    nanoseconds = parse_duration(text) if isinstance(text, str) else 0
+    if nanoseconds <= 0:
+        raise ValueError(f'expected a duration above zero, like "10m", not {text!r}')
+    return nanoseconds

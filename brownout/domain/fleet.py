@@ -30,8 +30,8 @@ class Listener(Entity):
 class Fleet(Entity):
     """A fleet; an Envoy belongs to it by its `node.cluster`.
 
-    `mode` never changes after creation: `gateway` (Brownout owns the Envoy's configuration), `routes` (the Envoy
-    has its own listeners), `filter` (the Envoy has everything, and gets the filter's configuration).
+    `mode` never changes after creation: `gateway` (Brownout owns the Envoy's configuration), `routes` (the
+    Envoy has its own listeners), `filter` (the Envoy has everything, and gets the filter's configuration).
     """
 
     name: Name

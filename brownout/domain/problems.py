@@ -40,7 +40,7 @@ def join(path: str, relative: str) -> str:
 
 
 def nested(failed: ValidationFailed) -> PydanticCustomError:
-    """Return the error by which a validator of one field reports several, with paths relative to that field."""
+    """Return the error by which a validator reports several, with paths relative to its own place."""
     return PydanticCustomError(_NESTED, "invalid", {"errors": failed.errors})
 
 

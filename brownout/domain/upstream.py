@@ -40,7 +40,10 @@ class Host(Entity):
 
 
 class CircuitBreakers(Entity):
-    """Envoy's four thresholds; high by default, since `max_retries: 3` would leave most injected failures unretried."""
+    """Envoy's four thresholds.
+
+    High by default, since Envoy's `max_retries: 3` would leave most injected failures unretried.
+    """
 
     max_connections: Annotated[int, Field(ge=0, le=2**32 - 1)] = _HIGH
     max_pending_requests: Annotated[int, Field(ge=0, le=2**32 - 1)] = _HIGH
@@ -49,7 +52,10 @@ class CircuitBreakers(Entity):
 
 
 class Upstream(Entity):
-    """A backend. Its hosts are all IP addresses (EDS) or all host names (STRICT_DNS): Envoy has no cluster of both."""
+    """A backend.
+
+    Its hosts are all IP addresses (EDS) or all host names (STRICT_DNS): Envoy has no cluster of both.
+    """
 
     name: Name
     hosts: Annotated[tuple[Host, ...], Items, Field(min_length=1), distinct("address and port")]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from brownout.domain import Action, Kind, Stored
-from brownout.domain.catalog import E
+from brownout.domain.catalog import E_co
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ class Page(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Generic[E]):
+class Written(Generic[E_co]):
     """The outcome of a PUT.
 
     Attributes:
@@ -28,7 +28,7 @@ class Written(Generic[E]):
         changed: False when the document was the same already: then nothing was committed.
     """
 
-    stored: Stored[E]
+    stored: Stored[E_co]
     created: bool
     changed: bool
 
