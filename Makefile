@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .stamps
-ENGINE_SOURCES := setup.py $(shell find filter_runtime \( -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.h' \) ! -name '_engine.c')
+ENGINE_SOURCES := setup.py $(shell find filter_runtime \( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' \) ! -name '_engine.c')
 OLD_ENVOYS := 1.38.3 1.39.3
 CODE := api benchmarks brownout brownout_cli filter_runtime migrations scripts tests xds_server setup.py
 

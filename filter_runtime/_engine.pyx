@@ -1,0 +1,34 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The compiled engine: what Envoy runs, and what tests, previews and simulations call from Python.
+
+One concept a file in `engine/`: declarations and the request path in .pxd (inlined, without the GIL), what
+belongs to configuration or to Python in .pxi.
+"""
+
+from hashlib import blake2b
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport malloc
+from libc.string cimport memcpy, memset
+
+from filter_runtime.engine.atomic cimport CACHE_LINES, load_signed, references_add, references_count
+from filter_runtime.engine.behavior cimport (
+    behavior_release, behavior_retain, behavior_t, entry_t, grpc_status, header_t
+)
+from filter_runtime.engine.cycle cimport sample_at
+from filter_runtime.engine.draw cimport draw, draw_t
+from filter_runtime.engine.gotime cimport DURATION_SIZE, format_duration
+from filter_runtime.engine.load cimport load_t
+from filter_runtime.engine.permutation cimport order_for, order_t
+from filter_runtime.engine.quantiles cimport curve_t, knot_t, latency_at
+from filter_runtime.engine.rng cimport rng_seed, rng_t
+from filter_runtime.engine.state cimport endpoint_release, endpoint_t, place_t, state_init, state_release, state_retain, state_t
+from filter_runtime.engine.weights cimport tier_t
+
+cdef extern from "stdlib.h" nogil:
+    void* aligned_alloc(size_t alignment, size_t size)
+
+include "engine/compile.pxi"
+include "engine/registry.pxi"
+include "engine/pysampler.pxi"

@@ -1,0 +1,138 @@
+# Envoy's side: the callbacks that the filter uses, and the enumerators that cross the boundary.
+#
+# Facts of Envoy's dynamic module ABI v0.2.0; the same declarations hold for 1.38, 1.39 and 1.40. The symbols are
+# weak: a plain Python imports the same engine, and there they are NULL. `envoy` is Envoy's filter object, valid from
+# filter_new until filter_destroy. Buffers that Envoy hands out are valid until the hook ends or a setter is called.
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from filter_runtime.engine.behavior cimport header_t
+
+cdef extern from "<stdbool.h>":
+    ctypedef bint c_bool "bool"
+
+cdef extern from "table.h":
+    ctypedef struct buffer_t "brownout_buffer":
+        const char* data
+        size_t length
+
+    ctypedef struct table_t "brownout_table":
+        uint32_t tag
+        uint32_t size
+        const void* (*config_new)(void*, buffer_t, buffer_t) noexcept nogil
+        void (*config_destroy)(const void*) noexcept nogil
+        const void* (*route_config_new)(buffer_t, buffer_t) noexcept nogil
+        void (*route_config_destroy)(const void*) noexcept nogil
+        const void* (*filter_new)(const void*, void*) noexcept nogil
+        void (*filter_destroy)(const void*) noexcept nogil
+        int (*request_headers)(void*, const void*, c_bool) noexcept nogil
+        int (*request_body)(void*, const void*, c_bool) noexcept nogil
+        int (*request_trailers)(void*, const void*) noexcept nogil
+        int (*response_headers)(void*, const void*, c_bool) noexcept nogil
+        int (*response_body)(void*, const void*, c_bool) noexcept nogil
+        int (*response_trailers)(void*, const void*) noexcept nogil
+        void (*scheduled)(void*, const void*, uint64_t) noexcept nogil
+
+    enum:
+        TABLE_TAG "BROWNOUT_TABLE_TAG"
+    const char* TABLE_CAPSULE "BROWNOUT_TABLE_CAPSULE"
+
+cdef extern from *:
+    """
+    #define ENVOY(name) envoy_dynamic_module_callback_##name __attribute__((weak))
+    #define ENVOY_TEXT brownout_buffer
+
+    extern void ENVOY(log)(int level, ENVOY_TEXT message);
+    extern bool ENVOY(http_get_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT *value, size_t index,
+                                       size_t *count);
+    extern size_t ENVOY(http_get_headers_size)(void *envoy, int type);
+    extern bool ENVOY(http_get_headers)(void *envoy, int type, void *headers);
+    extern bool ENVOY(http_add_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT value);
+    extern bool ENVOY(http_set_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT value);
+    extern void ENVOY(http_send_response)(void *envoy, uint32_t status, void *headers, size_t count, ENVOY_TEXT body,
+                                          ENVOY_TEXT details);
+    extern size_t ENVOY(http_get_body_size)(void *envoy, int type);
+    extern bool ENVOY(http_append_body)(void *envoy, int type, ENVOY_TEXT data);
+    extern bool ENVOY(http_drain_body)(void *envoy, int type, size_t length);
+    extern void ENVOY(http_filter_continue_encoding)(void *envoy);
+    extern void *ENVOY(http_filter_scheduler_new)(void *envoy);
+    extern void ENVOY(http_filter_scheduler_commit)(void *scheduler, uint64_t event);
+    extern void ENVOY(http_filter_scheduler_delete)(void *scheduler);
+    extern const void *ENVOY(get_most_specific_route_config)(void *envoy);
+    extern uint32_t ENVOY(http_filter_get_worker_index)(void *envoy);
+    extern int ENVOY(http_filter_config_define_counter)(void *config, ENVOY_TEXT name, void *labels, size_t count,
+                                                        size_t *id);
+    extern int ENVOY(http_filter_config_define_gauge)(void *config, ENVOY_TEXT name, void *labels, size_t count,
+                                                      size_t *id);
+    extern int ENVOY(http_filter_config_define_histogram)(void *config, ENVOY_TEXT name, void *labels, size_t count,
+                                                          size_t *id);
+    extern int ENVOY(http_filter_increment_counter)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
+    extern int ENVOY(http_filter_increment_gauge)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
+    extern int ENVOY(http_filter_decrement_gauge)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
+    extern int ENVOY(http_filter_record_histogram_value)(void *envoy, size_t id, void *labels, size_t count,
+                                                         uint64_t value);
+    extern void *ENVOY(http_get_active_span)(void *envoy);
+    extern void ENVOY(http_span_set_tag)(void *span, ENVOY_TEXT key, ENVOY_TEXT value);
+    """
+    void envoy_log "envoy_dynamic_module_callback_log"(int, buffer_t) noexcept nogil
+    bint get_header "envoy_dynamic_module_callback_http_get_header"(
+        void*, int, buffer_t, buffer_t*, size_t, size_t*) noexcept nogil
+    size_t get_headers_size "envoy_dynamic_module_callback_http_get_headers_size"(void*, int) noexcept nogil
+    bint get_headers "envoy_dynamic_module_callback_http_get_headers"(void*, int, header_t*) noexcept nogil
+    bint add_header "envoy_dynamic_module_callback_http_add_header"(void*, int, buffer_t, buffer_t) noexcept nogil
+    bint set_header "envoy_dynamic_module_callback_http_set_header"(void*, int, buffer_t, buffer_t) noexcept nogil
+    void send_response "envoy_dynamic_module_callback_http_send_response"(
+        void*, uint32_t, header_t*, size_t, buffer_t, buffer_t) noexcept nogil
+    size_t get_body_size "envoy_dynamic_module_callback_http_get_body_size"(void*, int) noexcept nogil
+    bint append_body "envoy_dynamic_module_callback_http_append_body"(void*, int, buffer_t) noexcept nogil
+    bint drain_body "envoy_dynamic_module_callback_http_drain_body"(void*, int, size_t) noexcept nogil
+    void continue_encoding "envoy_dynamic_module_callback_http_filter_continue_encoding"(void*) noexcept nogil
+    void* scheduler_new "envoy_dynamic_module_callback_http_filter_scheduler_new"(void*) noexcept nogil
+    void scheduler_commit "envoy_dynamic_module_callback_http_filter_scheduler_commit"(void*, uint64_t) noexcept nogil
+    void scheduler_delete "envoy_dynamic_module_callback_http_filter_scheduler_delete"(void*) noexcept nogil
+    const void* route_config "envoy_dynamic_module_callback_get_most_specific_route_config"(void*) noexcept nogil
+    uint32_t worker_index "envoy_dynamic_module_callback_http_filter_get_worker_index"(void*) noexcept nogil
+    int define_counter "envoy_dynamic_module_callback_http_filter_config_define_counter"(
+        void*, buffer_t, void*, size_t, size_t*) noexcept nogil
+    int define_gauge "envoy_dynamic_module_callback_http_filter_config_define_gauge"(
+        void*, buffer_t, void*, size_t, size_t*) noexcept nogil
+    int define_histogram "envoy_dynamic_module_callback_http_filter_config_define_histogram"(
+        void*, buffer_t, void*, size_t, size_t*) noexcept nogil
+    int increment_counter "envoy_dynamic_module_callback_http_filter_increment_counter"(
+        void*, size_t, void*, size_t, uint64_t) noexcept nogil
+    int increment_gauge "envoy_dynamic_module_callback_http_filter_increment_gauge"(
+        void*, size_t, void*, size_t, uint64_t) noexcept nogil
+    int decrement_gauge "envoy_dynamic_module_callback_http_filter_decrement_gauge"(
+        void*, size_t, void*, size_t, uint64_t) noexcept nogil
+    int record_histogram "envoy_dynamic_module_callback_http_filter_record_histogram_value"(
+        void*, size_t, void*, size_t, uint64_t) noexcept nogil
+    void* active_span "envoy_dynamic_module_callback_http_get_active_span"(void*) noexcept nogil
+    void span_set_tag "envoy_dynamic_module_callback_http_span_set_tag"(void*, buffer_t, buffer_t) noexcept nogil
+
+cdef enum:
+    LOG_WARNING = 3
+    LOG_ERROR = 4
+
+# Header maps.
+cdef enum:
+    REQUEST_HEADERS = 0
+    RESPONSE_HEADERS = 2
+    RESPONSE_TRAILERS = 3
+
+# Bodies: the chunk that a body hook was called for, and what is buffered.
+cdef enum:
+    RECEIVED_RESPONSE_BODY = 2
+    BUFFERED_RESPONSE_BODY = 3
+
+# What a hook returns; STOP_ALL_AND_WATERMARK is for headers only: nothing follows, and the sender is paused once
+# Envoy's buffers are full.
+cdef enum:
+    CONTINUE = 0
+    STOP = 1
+    STOP_ALL_AND_WATERMARK = 4
+
+cdef inline buffer_t text(const char* data, size_t length) noexcept nogil:
+    cdef buffer_t buffer
+    buffer.data = data
+    buffer.length = length
+    return buffer

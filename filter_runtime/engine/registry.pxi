@@ -1,0 +1,97 @@
+# The states of this process, by endpoint and behaviour.
+#
+# A state outlives the configurations that use it: halt and resume, a push that builds every route's
+# configuration anew, and a fault that is removed and put back all find the cycle and the spike where they
+# were. Unused states are kept up to a number, the longest unused go first. Everything here holds the GIL;
+# releasing does not need it, since this table holds a reference of its own on whatever it lists.
+
+cdef enum:
+    STATES_KEPT = 1024  # unused ones; about 1 KiB each
+
+cdef dict _states = {}  # (endpoint id, position, identity) -> address of a state_t
+cdef dict _endpoints = {}  # endpoint id -> address of an endpoint_t
+cdef Py_ssize_t _states_limit = STATES_KEPT  # so many call for a sweep
+
+
+cdef state_t* state_get(bytes endpoint_id, Py_ssize_t position, behavior_t* behavior) except NULL:
+    """Return a new reference to the state of a behaviour at an endpoint.
+
+    Args:
+        endpoint_id: the binding's `endpoint`; when empty, `position` stands in for it.
+        position: index in `endpoints[]`, 0 for the direct shape.
+        behavior: what the state belongs to; behaviours that differ only in what a forced response looks
+            like share it.
+    """
+    cdef bytes identity = (<char*>behavior.identity)[: sizeof(behavior.identity)]
+    cdef tuple key = (endpoint_id, 0 if endpoint_id else position, identity)
+    cdef object known = _states.get(key)
+    cdef state_t* state
+    if known is not None:
+        state = <state_t*><size_t>known
+    else:
+        if len(_states) >= _states_limit:
+            _sweep_states()
+        state = state_new(behavior, _endpoint_get(endpoint_id))
+        _states[key] = <size_t>state
+    state_retain(state)
+    return state
+
+
+# A state of its own, outside the table, that takes over the reference on `endpoint`.
+cdef state_t* state_new(behavior_t* behavior, endpoint_t* endpoint) except NULL:
+    cdef size_t size = sizeof(state_t) + behavior.entry_count * sizeof(place_t)
+    cdef state_t* state = <state_t*>aligned_alloc(CACHE_LINES, size)
+    if state == NULL:
+        endpoint_release(endpoint)
+        raise MemoryError
+    state_init(state, behavior, endpoint)
+    return state
+
+
+cdef endpoint_t* endpoint_new() except NULL:
+    cdef endpoint_t* endpoint = <endpoint_t*>aligned_alloc(CACHE_LINES, sizeof(endpoint_t))
+    if endpoint == NULL:
+        raise MemoryError
+    memset(endpoint, 0, sizeof(endpoint_t))
+    endpoint.references = 1
+    return endpoint
+
+
+# A new reference to the endpoint's counter: one for all behaviours of a named endpoint.
+cdef endpoint_t* _endpoint_get(bytes endpoint_id) except NULL:
+    cdef object known
+    cdef endpoint_t* endpoint
+    if not endpoint_id:
+        return endpoint_new()
+    known = _endpoints.get(endpoint_id)
+    if known is not None:
+        endpoint = <endpoint_t*><size_t>known
+    else:
+        endpoint = endpoint_new()
+        _endpoints[endpoint_id] = <size_t>endpoint
+    references_add(&endpoint.references)
+    return endpoint
+
+
+# Looks at every state, so seldom that each new one pays for a few.
+cdef int _sweep_states() except -1:
+    global _states_limit
+    cdef list unused = []
+    cdef object key, address, since
+    cdef state_t* state
+    cdef endpoint_t* endpoint
+    for key, address in _states.items():
+        state = <state_t*><size_t>address
+        if references_count(&state.references) == 1:
+            unused.append((load_signed(&state.idle_since), address, key))
+    unused.sort()
+    _states_limit = 2 * (len(_states) - len(unused)) + STATES_KEPT
+    for since, address, key in unused[: max(0, len(unused) - STATES_KEPT // 2)]:
+        del _states[key]
+        state_release(<state_t*><size_t>address)
+    for key, address in list(_endpoints.items()):
+        endpoint = <endpoint_t*><size_t>address
+        if references_count(&endpoint.references) == 1:
+            del _endpoints[key]
+            endpoint_release(endpoint)
+    return 0
