@@ -2,6 +2,7 @@
 
 from brownout.domain.base import Entity, Raw
 from brownout.domain.catalog import ALL_FLEETS, Catalog, Damage, EndpointList, Stored
+from brownout.domain.draft import Draft
 from brownout.domain.endpoint import DEFAULT_TIMEOUT, Endpoint, EndpointMatch, Retry
 from brownout.domain.errors import BrownoutError, Conflict, NotFound, StaleRevision
 from brownout.domain.fault import Fault, Locality, NodeSelector
@@ -9,6 +10,7 @@ from brownout.domain.fleet import Fleet, Listener, Mode
 from brownout.domain.hosts import ANY_HOST, covers
 from brownout.domain.profile import Profile
 from brownout.domain.revision import Action, Kind, Revision
+from brownout.domain.rules import settled
 from brownout.domain.tls import ListenerTls, UpstreamTls, is_pem
 from brownout.domain.upstream import CircuitBreakers, Host, Protocol, Upstream
 from brownout.profile import FieldError, ValidationFailed
@@ -23,6 +25,7 @@ __all__ = [
     "CircuitBreakers",
     "Conflict",
     "Damage",
+    "Draft",
     "Endpoint",
     "EndpointList",
     "EndpointMatch",
@@ -50,4 +53,5 @@ __all__ = [
     "ValidationFailed",
     "covers",
     "is_pem",
+    "settled",
 ]

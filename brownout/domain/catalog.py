@@ -36,18 +36,23 @@ class EndpointList:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A stored row that could not be read: it is left out, everything else is delivered.
+    """A stored row that cannot be delivered as it is; everything else is.
+
+    An endpoint whose fault names a profile that is not there is delivered without its fault, so that it keeps
+    routing. All others are left out.
 
     Attributes:
         kind: What it is.
         key: Its name, as in `Revision.key`.
         errors: What is wrong with it.
+        document: What is stored, where that is a mapping at all.
         uses: What it refers to, as far as the store knows: `("upstream", name)`, `("profile", name)`.
     """
 
     kind: Kind
     key: str
     errors: tuple[FieldError, ...]
+    document: Mapping[str, Any] | None = None
     uses: tuple[tuple[Kind, str], ...] = ()
 
 
@@ -84,6 +89,21 @@ class Catalog:
     def endpoint(self, fleet: str, name: str) -> Stored[Endpoint] | None:
         """Return one endpoint."""
         return next((each for each in self.endpoints(fleet) if each.entity.name == name), None)
+
+    def find(self, kind: Kind, key: str) -> Stored[Entity] | None:
+        """Return the entity that revisions call `kind` and `key`."""
+        match kind:
+            case "profile":
+                return self.profiles.get(key)
+            case "upstream":
+                return self.upstreams.get(key)
+            case "fleet":
+                return self.fleets.get(key)
+            case "endpoint":
+                fleet, _, name = key.partition("/")
+                return self.endpoint(fleet, name)
+            case _:
+                return None
 
     def halted(self, fleet: str) -> bool:
         """Whether `fleet` injects nothing, by its own halt or by the halt of all."""

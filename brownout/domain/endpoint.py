@@ -63,7 +63,7 @@ Path = Annotated[str, AfterValidator(_path)]
 class EndpointMatch(Entity):
     """Which requests: one of `hosts`, the path, one of `methods`, and all `headers`.
 
-    What is empty matches all. `prefix` and `exact` exclude each other and are compared with the path without its query.
+    What is empty matches all. `prefix` and `exact` exclude each other; both are compared without the query.
     """
 
     hosts: Annotated[
@@ -84,7 +84,7 @@ class EndpointMatch(Entity):
 class Retry(Entity):
     """Envoy's retries: `attempts` more after the first try, on the conditions of `retry_on`.
 
-    Every try, the first included, takes at most `per_try_timeout` (null: no limit but the endpoint's `timeout`).
+    Every try, the first included, takes at most `per_try_timeout` (null: no limit but the endpoint's).
     """
 
     retry_on: Annotated[str, AfterValidator(_retry_on)]
@@ -95,8 +95,8 @@ class Retry(Entity):
 class Endpoint(Entity):
     """One entry; the first that matches wins, whatever the hosts.
 
-    `timeout` 0 means none. In a `filter` fleet `upstream`, `timeout` and `retry` are null; elsewhere the first two
-    are set (`brownout.domain.rules` holds that and fills in the default).
+    `timeout` 0 means none. In a `filter` fleet `upstream`, `timeout` and `retry` are null; elsewhere the first
+    two are set (`brownout.domain.rules` holds that and fills in the default).
     """
 
     name: Name

@@ -60,12 +60,9 @@ def _check_v6(text: str) -> None:
 def covers(pattern: str, host: str) -> bool:
     """Whether every request that `host` stands for is also one of `pattern`.
 
-    Both are normal, and either may be a pattern. As in Envoy, `*.example.com` stands for every name below it, however deep, and not for `example.com`.
+    Both are normal, and either may be a pattern. As in Envoy, `*.example.com` stands for every name below it,
+    however deep, and not for `example.com`.
     """
     if pattern in (ANY_HOST, host):
         return True
-    return (
-        pattern.startswith("*.")
-        and host.removeprefix("*").endswith(pattern[1:])
-        and len(host) > len(pattern) - 1
-    )
+    return pattern.startswith("*.") and host.removeprefix("*").endswith(pattern[1:])

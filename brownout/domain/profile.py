@@ -22,8 +22,8 @@ Description = Annotated[str, Field(max_length=2000)]
 class Profile(Entity):
     """A named behaviour.
 
-    `spec` is what the filter does. The document shows the specification as its author wrote it (`1000ms` stays
-    `1000ms`, a default that was written out stays); two profiles are equal when their documents are.
+    `spec` is what the filter does. The document shows the specification as its author wrote it (`1000ms`
+    stays `1000ms`, a default that was written out stays); two profiles are equal when their documents are.
     """
 
     name: Name
