@@ -21,6 +21,7 @@ from .waiting import wait_until
 REFERENCE = "1.40.0"
 OLDER = ("1.38.3", "1.39.3")
 _ROOT = Path(__file__).resolve().parents[2]
+MODULE_FOLDER = _ROOT / "filter_runtime" / "lib"
 _READY = "all dependencies initialized. starting workers"
 _STOP_SECONDS = 20.0
 
@@ -47,7 +48,7 @@ class EnvoyProcess:
     Args:
         config: a bootstrap, or the path of one.
         version: one of `REFERENCE` and `OLDER`.
-        env: variables added to the environment.
+        env: variables added to the environment; Envoy finds the module built here unless they say otherwise.
         concurrency: worker threads.
         args: further command line arguments.
         wait: how far `start()` waits: `ready` (serving), `admin` (admin interface up, for an Envoy whose
@@ -70,7 +71,7 @@ class EnvoyProcess:
     ) -> None:
         self.config = config
         self.version = version
-        self._env = dict(env or {})
+        self._env = {"ENVOY_DYNAMIC_MODULES_SEARCH_PATH": str(MODULE_FOLDER)} | dict(env or {})
         self._args = [
             "--concurrency",
             str(concurrency),

@@ -1,0 +1,1 @@
+"""What Brownout must reach, measured: `python -m benchmarks`."""
