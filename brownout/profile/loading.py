@@ -1,0 +1,55 @@
+"""From a document to a checked value: the language's front door."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from brownout.profile.behavior import Behavior
+from brownout.profile.configuration import FilterConfig, RouteConfig, read_filter, read_profile, read_route
+from brownout.profile.documents import as_value
+from brownout.profile.reading import Findings, Value
+
+Raw = Mapping[str, Any] | bytes | str
+"""A YAML or JSON document, or what one would be parsed to."""
+
+T = TypeVar("T")
+
+
+def load_profile(raw: Raw, *, path: str = "") -> Behavior:
+    """Return a profile's behaviour.
+
+    Args:
+        raw: The document.
+        path: What every path in an error begins with, as `spec`.
+
+    Raises:
+        ValidationFailed: Every error at once.
+    """
+    return _load(raw, read_profile, path)
+
+
+def load_route_config(raw: Raw) -> RouteConfig:
+    """Return a per-route configuration: a behaviour and its binding side by side.
+
+    Raises:
+        ValidationFailed: Every error at once.
+    """
+    return _load(raw, read_route)
+
+
+def load_filter_config(raw: Raw) -> FilterConfig:
+    """Return a filter-level configuration. The empty document, which Envoy passes for none, injects nothing.
+
+    Raises:
+        ValidationFailed: Every error at once.
+    """
+    if raw in (b"", ""):
+        return FilterConfig()
+    return _load(raw, read_filter)
+
+
+def _load(raw: Raw, read: Callable[[Value], T | None], path: str = "") -> T:
+    findings = Findings(path)
+    result = read(Value(as_value(raw), findings))
+    findings.check()
+    assert result is not None, "a reader that returns None has noted why"  # noqa: S101
+    return result

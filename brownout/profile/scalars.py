@@ -1,0 +1,110 @@
+"""Reading scalars: strings, integers, numbers, truth values, choices, durations."""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from brownout.profile.durations import parse_duration
+from brownout.profile.errors import quoted
+from brownout.profile.reading import Value
+
+T = TypeVar("T")
+Text = TypeVar("Text", bound=str)
+
+# U+0000 ends a string in C and is refused by PostgreSQL; half a surrogate pair has no UTF-8.
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def string(value: Value) -> str | None:
+    """Read a string without U+0000 and without halves of surrogate pairs."""
+    raw = value.raw
+    if not isinstance(raw, str):
+        return value.expected("a string")
+    unwritable = _UNWRITABLE.search(raw)
+    if unwritable:
+        return value.fail(f"expected text without U+{ord(unwritable[0]):04X}, found {quoted(raw)}")
+    return raw
+
+
+def converted(convert: Callable[[str], T]) -> Callable[[Value], T | None]:
+    """Return what reads a string and converts it; the message of a ValueError is the finding."""
+
+    def read(value: Value) -> T | None:
+        text = string(value)
+        if text is None:
+            return None
+        try:
+            return convert(text)
+        except ValueError as error:
+            return value.fail(str(error))
+
+    return read
+
+
+def duration(value: Value) -> int | None:
+    """Read a duration, in nanoseconds; a number is refused, since it has no unit."""
+    if not isinstance(value.raw, str):
+        return value.expected('a duration, a string like "52.3ms" or "1.5s"')
+    return _duration(value)
+
+
+_duration = converted(parse_duration)
+
+
+def boolean(value: Value) -> bool | None:
+    """Read `true` or `false`."""
+    return value.raw if isinstance(value.raw, bool) else value.expected("true or false")
+
+
+def integer(least: int, most: int, bounds: str = "") -> Callable[[Value], int | None]:
+    """Return what reads an integer; `bounds` says in a message what `least` and `most` are."""
+    expected = f"an integer {bounds or f'from {least} to {most}'}"
+
+    def read(value: Value) -> int | None:
+        raw = value.raw
+        if isinstance(raw, int) and not isinstance(raw, bool) and least <= raw <= most:
+            return int(raw)
+        return value.expected(expected)
+
+    return read
+
+
+def number(expected: str, accept: Callable[[float], bool]) -> Callable[[Value], float | None]:
+    """Return what reads a finite number that `accept` accepts; `expected` is for the message."""
+
+    def read(value: Value) -> float | None:
+        raw = value.raw
+        if isinstance(raw, int | float) and not isinstance(raw, bool):
+            try:
+                result = float(raw) + 0.0  # no negative zero
+            except OverflowError:
+                return value.expected(expected)
+            if math.isfinite(result) and accept(result):
+                return result
+        return value.expected(expected)
+
+    return read
+
+
+def plain_number(value: float) -> int | float:
+    """Return a number as people write it: 20, not 20.0."""
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def choice(*choices: Text) -> Callable[[Value], Text | None]:
+    """Return what reads one of a few words."""
+    words = {str(word): word for word in choices}
+    expected = " or ".join(words)
+
+    def read(value: Value) -> Text | None:
+        raw = value.raw
+        word = words.get(raw) if isinstance(raw, str) else None
+        return value.expected(expected) if word is None else word
+
+    return read
+
+
+def true(value: Value) -> Literal[True] | None:
+    """Read `true`, the only value of some fields."""
+    return True if value.raw is True else value.expected("true")
