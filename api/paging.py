@@ -1,4 +1,4 @@
-"""Lists in pages: `limit` items and a cursor for the rest."""
+"""Lists in pages: `limit` items and a cursor for the rest (the service cuts those of the configuration)."""
 
 import base64
 import binascii
@@ -29,12 +29,7 @@ def decode_cursor(cursor: str) -> str:
     try:
         return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as error:
-        raise bad_cursor() from error
-
-
-def bad_cursor() -> Invalid:
-    """The error for a cursor that was not handed out by this list."""
-    return Invalid([("cursor", "expected the `next` of an earlier page of this list")])
+        raise Invalid([("cursor", "expected the `next` of an earlier page of this list")]) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +42,6 @@ class Page:
     def of_sorted(self, items: Sequence[T], key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
         """The page of a list that is sorted by `key`; a key that is gone by now still continues there."""
         start = 0 if self.cursor is None else bisect_right(items, decode_cursor(self.cursor), key=key)
-        page, end = self._cut(items, start)
-        return page, None if end is None else encode_cursor(key(page[-1]))
-
-    def of_ordered(self, items: Sequence[T], key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
-        """The page of a list whose order is its own: continues after the named item.
-
-        When that item is gone, it continues at the place where it was.
-        """
-        start = 0 if self.cursor is None else self._resume(items, key, decode_cursor(self.cursor))
-        page, end = self._cut(items, start)
-        return page, None if end is None else encode_cursor(f"{end - 1}:{key(page[-1])}")
-
-    @staticmethod
-    def _resume(items: Sequence[T], key: Callable[[T], str], position: str) -> int:
-        index, separator, name = position.partition(":")
-        if not (separator and index.isdecimal() and len(index) < 10):
-            raise bad_cursor()
-        return next((at + 1 for at, item in enumerate(items) if key(item) == name), int(index))
-
-    def _cut(self, items: Sequence[T], start: int) -> tuple[Sequence[T], int | None]:
-        """The items from `start`, and where the rest begins (`None`: there is none)."""
-        end = start + self.limit
-        return items[start:end], end if end < len(items) else None
+        page = items[start : start + self.limit]
+        more = start + self.limit < len(items)
+        return page, encode_cursor(key(page[-1])) if more else None

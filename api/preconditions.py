@@ -2,12 +2,21 @@
 
 import re
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 from api.problems import Malformed, Stale
 
 _TAGS = re.compile(r'\s*(?:W/)?"[^"]*"\s*(?:,\s*(?:W/)?"[^"]*"\s*)*')
 _TAG = re.compile(r'(W/)?"([^"]*)"')
+
+
+class Revised(Protocol):
+    """Something stored, with the revision that last changed it."""
+
+    @property
+    def revision(self) -> int:
+        """The revision."""
+        ...
 
 
 def etag(revision: int) -> str:
@@ -24,6 +33,10 @@ class Tags:
     any_tag: bool = False
 
 
+ANY = Tags(frozenset(), frozenset(), any_tag=True)
+"""What `*` names."""
+
+
 def parse_tags(header: str, value: str) -> Tags:
     """Read the value of a precondition header.
 
@@ -31,7 +44,7 @@ def parse_tags(header: str, value: str) -> Tags:
         Malformed: it is neither `*` nor a list of quoted tags.
     """
     if value.strip() == "*":
-        return Tags(frozenset(), frozenset(), any_tag=True)
+        return ANY
     if not _TAGS.fullmatch(value):
         raise Malformed(
             f"{header} is not readable",
@@ -64,16 +77,26 @@ class Preconditions:
         tags = self.if_none_match
         return tags is not None and (tags.any_tag or str(revision) in tags.strong | tags.weak)
 
-    def check(self, what: str, revision: int | None) -> None:
-        """Hold the preconditions of a write against what is there (`None`: nothing).
+    def guard(self, what: str, present: Revised | None) -> int | None:
+        """Hold the preconditions of a write against what is there, and keep them true until it is committed.
+
+        Args:
+            what: what is written, in words.
+            present: what is there.
+
+        Returns:
+            The revision that the commit must still find (0: nothing there); `None` when nothing is asked.
 
         Raises:
             Stale: one of them does not hold.
         """
         if self.if_match is not None:
-            if revision is None:
+            if present is None:
                 raise Stale(f"If-Match asks for an existing {what}; there is none")
-            if not (self.if_match.any_tag or str(revision) in self.if_match.strong):
-                raise Stale(f"{what} has changed: it is at revision {revision} now; read it again")
-        if self.if_none_match is not None and revision is not None and self.unchanged(revision):
-            raise Stale(f"If-None-Match forbids what is there: {what} is at revision {revision}")
+            if not (self.if_match.any_tag or str(present.revision) in self.if_match.strong):
+                raise Stale(f"{what} has changed: it is at revision {present.revision} now; read it again")
+        if self.if_none_match is not None and present is not None and self.unchanged(present.revision):
+            raise Stale(f"If-None-Match forbids what is there: {what} is at revision {present.revision}")
+        if self.if_match is None and self.if_none_match is None:
+            return None
+        return 0 if present is None else present.revision
