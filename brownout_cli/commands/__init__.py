@@ -1,0 +1,1 @@
+"""Commands that run or describe parts of Brownout on this machine."""

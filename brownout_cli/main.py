@@ -1,0 +1,32 @@
+"""The command `brownout`: all subcommands in one application."""
+
+import sys
+
+import typer
+from rich.markup import escape
+
+from brownout_cli.commands import envoy
+from brownout_cli.errors import CliError
+from brownout_cli.rest.output import stderr
+
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": False}
+
+app = typer.Typer(
+    name="brownout",
+    help="Make an Envoy fleet behave like the production systems behind it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+app.command("envoy", context_settings=_PASS_ON)(envoy.envoy)
+app.command("bootstrap")(envoy.print_bootstrap)
+app.command("module-path")(envoy.module_path)
+
+
+def run() -> None:
+    """Run the command line; an expected error is one message on stderr and exit code 1."""
+    try:
+        app()
+    except CliError as error:
+        stderr().print(f"[red]error:[/red] {escape(str(error))}")
+        sys.exit(1)

@@ -1,0 +1,1 @@
+"""`brownout up`: everything on this machine, for a first look."""

@@ -1,0 +1,145 @@
+"""Configured against observed: per endpoint and status the share and quantiles of latency."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from brownout.profile import Behavior, Distribution
+from brownout_cli.up.traffic import Seen
+
+QUANTILES = (0.50, 0.90, 0.99)
+_SAMPLES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One endpoint and status.
+
+    Attributes:
+        endpoint: its name.
+        status: the HTTP status.
+        configured_share: 0 to 1; None when nothing is injected.
+        observed_share: 0 to 1.
+        configured: seconds at `QUANTILES`; None when nothing is injected.
+        observed: seconds at `QUANTILES`; None when the status was not seen.
+        count: responses seen.
+    """
+
+    endpoint: str
+    status: int
+    configured_share: float | None
+    observed_share: float
+    configured: tuple[float, ...] | None
+    observed: tuple[float, ...] | None
+    count: int
+
+
+def compare(faults: Mapping[str, Behavior | None], seen: Iterable[Seen]) -> list[Row]:
+    """Make the rows: endpoints in the order of `faults`, statuses ascending.
+
+    Args:
+        faults: what each endpoint injects.
+        seen: the responses.
+    """
+    latencies: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for one in seen:
+        latencies[one.endpoint][one.status].append(one.seconds)
+    rows = []
+    for endpoint, behavior in faults.items():
+        configured = _configured(behavior)
+        total = sum(map(len, latencies[endpoint].values()))
+        for status in sorted({*configured, *latencies[endpoint]}):
+            share, quantiles = configured.get(status, (None, None))
+            observed = latencies[endpoint].get(status, [])
+            rows.append(
+                Row(
+                    endpoint=endpoint,
+                    status=status,
+                    configured_share=share,
+                    observed_share=len(observed) / total if total else 0.0,
+                    configured=quantiles,
+                    observed=_quantiles(observed) if observed else None,
+                    count=len(observed),
+                )
+            )
+    return rows
+
+
+def _configured(behavior: Behavior | None) -> dict[int, tuple[float, tuple[float, ...]]]:
+    """Share and quantiles by status, at the small load of a first look; a status may have several entries."""
+    if behavior is None:
+        return {}
+    load = behavior.load_based
+    responses = load.healthy.responses if load is not None else behavior.responses or ()
+    total = sum(response.resolution for response in responses)
+    shares: dict[int, float] = defaultdict(float)
+    samples: dict[int, list[float]] = defaultdict(list)
+    for response in responses:
+        share = response.resolution / total
+        shares[response.status] += share
+        samples[response.status] += _spread(response.distribution, max(1, round(share * _SAMPLES)))
+    return {status: (share, _quantiles(samples[status])) for status, share in shares.items()}
+
+
+def _spread(distribution: Distribution, count: int) -> list[float]:
+    """That many evenly spread samples in seconds.
+
+    Linear between the points, from 0 below the first, on to twice the last above it.
+    """
+    points = list(distribution.points)
+    if points[0][0] > 0:
+        points.insert(0, (0.0, 0))
+    if points[-1][0] < 1:
+        points.append((1.0, 2 * points[-1][1]))
+    at, nanoseconds = zip(*points, strict=True)
+    spread: list[float] = np.interp((np.arange(count) + 0.5) / count, at, nanoseconds).tolist()
+    return [each / 1e9 for each in spread]
+
+
+def _quantiles(seconds: Sequence[float]) -> tuple[float, ...]:
+    return tuple(np.quantile(seconds, QUANTILES).tolist())
+
+
+def as_table(rows: Iterable[Row]) -> Table:
+    """The rows for people."""
+    table = Table(
+        title="configured / observed", box=None, pad_edge=False, header_style="bold", title_justify="left"
+    )
+    table.add_column("endpoint")
+    table.add_column("status")
+    table.add_column("share", justify="right")
+    for quantile in QUANTILES:
+        table.add_column(f"p{quantile * 100:g}", justify="right")
+    table.add_column("requests", justify="right")
+    before = None
+    for row in rows:
+        cells = [_pair(_percent(row.configured_share), _percent(row.observed_share))]
+        for index in range(len(QUANTILES)):
+            configured = row.configured[index] if row.configured else None
+            observed = row.observed[index] if row.observed else None
+            cells.append(_pair(_milliseconds(configured), _milliseconds(observed)))
+        name = row.endpoint if row.endpoint != before else ""
+        table.add_row(name, str(row.status), *cells, str(row.count))
+        before = row.endpoint
+    return table
+
+
+def as_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """The rows for programs; latencies in seconds by quantile."""
+    return [asdict(row) | {"quantiles": QUANTILES} for row in rows]
+
+
+def _pair(configured: str, observed: str) -> str:
+    return f"{configured} / {observed}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1000:.0f} ms"

@@ -1,0 +1,93 @@
+"""What `brownout bootstrap` prints, checked by Envoy itself."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from brownout.profile import SCHEMA_VERSION
+from tests.cli.running import brownout
+from tests.support import OLDER, REFERENCE, envoy_binary
+from tests.support.envoy import MODULE_FOLDER
+
+MODES = ["gateway", "routes", "filter"]
+XDS = ("--xds", "127.0.0.1:18000")
+
+
+def printed(*arguments: str) -> dict[str, Any]:
+    answer = brownout("bootstrap", "--fleet", "edge", *XDS, "--json", *arguments)
+    assert answer.returncode == 0, answer.stderr
+    document: dict[str, Any] = json.loads(answer.stdout)
+    return document
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("protocol", ["delta", "sotw"])
+@pytest.mark.parametrize("version", [REFERENCE, *OLDER])
+def test_envoy_takes_it(mode: str, protocol: str, version: str, tmp_path: Path) -> None:
+    """Every Envoy version accepts the YAML of every mode and protocol, none of it deprecated."""
+    answer = brownout("bootstrap", "--fleet", "edge", *XDS, "--mode", mode, "--protocol", protocol)
+    config = tmp_path / "envoy.yaml"
+    config.write_text(answer.stdout)
+    check = subprocess.run(
+        [envoy_binary(version), "--mode", "validate", "--disable-hot-restart", "-c", config],
+        env={"ENVOY_DYNAMIC_MODULES_SEARCH_PATH": str(MODULE_FOLDER)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert check.returncode == 0, check.stderr
+    # Older Envoys say this of the module itself, which is built for the reference version.
+    warnings = [line for line in check.stderr.splitlines() if "deprecated" in line.lower()]
+    assert [line for line in warnings if "Dynamic module ABI version" not in line] == []
+
+
+def test_yaml_and_json_are_the_same() -> None:
+    """The YAML and the JSON form hold the same document."""
+    text = brownout("bootstrap", "--fleet", "edge", *XDS, "--node-id", "a").stdout
+    assert YAML(typ="safe", pure=True).load(text) == printed("--node-id", "a")
+
+
+def test_node_says_who_it_is() -> None:
+    """The node carries id, fleet, locality, metadata and the schema version of this installation's module."""
+    document = printed("--node-id", "e1", "--locality", "eu/eu-1", "--metadata", "tier=canary")
+    assert document["node"] == {
+        "id": "e1",
+        "cluster": "edge",
+        "locality": {"region": "eu", "zone": "eu-1"},
+        "metadata": {"tier": "canary", "brownout": {"schema_version": SCHEMA_VERSION}},
+    }
+
+
+def test_node_is_sent_once_per_stream() -> None:
+    """Envoy does not repeat its 61 KB node with every request."""
+    assert printed()["dynamic_resources"]["ads_config"]["set_node_on_first_message_only"] is True
+
+
+def test_replicas() -> None:
+    """Several addresses become several hosts of the control plane's cluster; names make it ask DNS."""
+    [cluster] = printed("--xds", "replica.example:18000")["static_resources"]["clusters"]
+    [locality] = cluster["load_assignment"]["endpoints"]
+    hosts = [each["endpoint"]["address"]["socket_address"]["address"] for each in locality["lb_endpoints"]]
+    assert (cluster["type"], hosts) == ("STRICT_DNS", ["127.0.0.1", "replica.example"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--mode", "proxy"), "proxy"),
+        (("--locality", "a/b/c/d"), "expected REGION[/ZONE[/SUB_ZONE]], not 'a/b/c/d'"),
+        (("--metadata", "tier"), "expected KEY=VALUE, not 'tier'"),
+        (("--metadata", "brownout=1"), "the key 'brownout' is Brownout's own"),
+        (("--admin", "9901"), "expected HOST:PORT"),
+        (("--fleet", "No Such"), "'No Such': expected"),
+    ],
+)
+def test_bad_options(arguments: tuple[str, ...], message: str) -> None:
+    """A malformed option is an error of usage that says what was expected."""
+    answer = brownout("bootstrap", "--fleet", "edge", *XDS, *arguments)
+    assert answer.returncode == 2
+    assert message in " ".join(answer.stderr.replace("│", " ").split())
