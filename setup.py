@@ -1,4 +1,4 @@
-"""Builds what Envoy loads: the engine (Cython).
+"""Builds what Envoy loads: the loader (C) and the engine (Cython).
 
 BROWNOUT_SANITIZE=address,undefined or =thread builds an instrumented engine into build/sanitize-… instead.
 """
@@ -6,6 +6,7 @@ BROWNOUT_SANITIZE=address,undefined or =thread builds an instrumented engine int
 import io
 import os
 import sys
+import sysconfig
 from contextlib import redirect_stderr
 from pathlib import Path
 
@@ -14,11 +15,17 @@ from setuptools.command.build_ext import build_ext
 
 SANITIZE = os.environ.get("BROWNOUT_SANITIZE", "")
 ENGINE = "filter_runtime._engine"
+LOADER = "filter_runtime.lib.libbrownout"
 SOURCES = [*Path("filter_runtime").glob("*.p[yx][xdi]"), *Path("filter_runtime/engine").glob("*.p[xy][dxi]")]
 
 
 class BuildRuntime(build_ext):
-    """Builds the engine, and refuses one whose request path would take the GIL."""
+    """Builds the engine, and refuses one whose request path would take the GIL; names the loader as Envoy wants it."""
+
+    def get_ext_filename(self, fullname):
+        if fullname.endswith("libbrownout"):
+            return f"{fullname.replace('.', '/')}.so"
+        return super().get_ext_filename(fullname)
 
     def finalize_options(self):
         super().finalize_options()
@@ -51,10 +58,29 @@ def engine():
     return Extension(
         ENGINE,
         ["filter_runtime/_engine.pyx"],
-        depends=[str(path) for path in SOURCES],
+        depends=[str(path) for path in [*SOURCES, Path("filter_runtime/loader/table.h")]],
+        include_dirs=["filter_runtime/loader"],
         extra_compile_args=flags,
         extra_link_args=link,
     )
 
 
-setup(ext_modules=[engine()], cmdclass={"build_ext": BuildRuntime})
+def loader():
+    built_with = {
+        "BROWNOUT_BUILT_PYTHON": sys.executable,
+        "BROWNOUT_LIBPYTHON": sysconfig.get_config_var("INSTSONAME"),
+        "BROWNOUT_LIBDIR": sysconfig.get_config_var("LIBDIR"),
+        "BROWNOUT_MULTIARCH": sysconfig.get_config_var("MULTIARCH") or "-",
+    }
+    flags = ["-O2", "-g1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"]
+    return Extension(
+        LOADER,
+        [str(path) for path in sorted(Path("filter_runtime/loader").glob("*.c"))],
+        depends=[str(path) for path in Path("filter_runtime/loader").glob("*.h")],
+        define_macros=[(name, f'"{value}"') for name, value in built_with.items()],
+        extra_compile_args=flags,
+        extra_link_args=["-Wl,-z,defs", "-ldl"],
+    )
+
+
+setup(ext_modules=[loader(), engine()], cmdclass={"build_ext": BuildRuntime})

@@ -32,3 +32,4 @@ cdef extern from "stdlib.h" nogil:
 include "engine/compile.pxi"
 include "engine/registry.pxi"
 include "engine/pysampler.pxi"
+include "engine/envoy.pxi"

@@ -39,40 +39,40 @@ cdef extern from "table.h":
 
 cdef extern from *:
     """
-    #define ENVOY(name) envoy_dynamic_module_callback_##name __attribute__((weak))
+    #define ENVOY(type, name) extern type __attribute__((weak)) envoy_dynamic_module_callback_##name
     #define ENVOY_TEXT brownout_buffer
 
-    extern void ENVOY(log)(int level, ENVOY_TEXT message);
-    extern bool ENVOY(http_get_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT *value, size_t index,
+    ENVOY(void, log)(int level, ENVOY_TEXT message);
+    ENVOY(bool, http_get_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT *value, size_t index,
                                        size_t *count);
-    extern size_t ENVOY(http_get_headers_size)(void *envoy, int type);
-    extern bool ENVOY(http_get_headers)(void *envoy, int type, void *headers);
-    extern bool ENVOY(http_add_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT value);
-    extern bool ENVOY(http_set_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT value);
-    extern void ENVOY(http_send_response)(void *envoy, uint32_t status, void *headers, size_t count, ENVOY_TEXT body,
+    ENVOY(size_t, http_get_headers_size)(void *envoy, int type);
+    ENVOY(bool, http_get_headers)(void *envoy, int type, void *headers);
+    ENVOY(bool, http_add_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT value);
+    ENVOY(bool, http_set_header)(void *envoy, int type, ENVOY_TEXT key, ENVOY_TEXT value);
+    ENVOY(void, http_send_response)(void *envoy, uint32_t status, void *headers, size_t count, ENVOY_TEXT body,
                                           ENVOY_TEXT details);
-    extern size_t ENVOY(http_get_body_size)(void *envoy, int type);
-    extern bool ENVOY(http_append_body)(void *envoy, int type, ENVOY_TEXT data);
-    extern bool ENVOY(http_drain_body)(void *envoy, int type, size_t length);
-    extern void ENVOY(http_filter_continue_encoding)(void *envoy);
-    extern void *ENVOY(http_filter_scheduler_new)(void *envoy);
-    extern void ENVOY(http_filter_scheduler_commit)(void *scheduler, uint64_t event);
-    extern void ENVOY(http_filter_scheduler_delete)(void *scheduler);
-    extern const void *ENVOY(get_most_specific_route_config)(void *envoy);
-    extern uint32_t ENVOY(http_filter_get_worker_index)(void *envoy);
-    extern int ENVOY(http_filter_config_define_counter)(void *config, ENVOY_TEXT name, void *labels, size_t count,
+    ENVOY(size_t, http_get_body_size)(void *envoy, int type);
+    ENVOY(bool, http_append_body)(void *envoy, int type, ENVOY_TEXT data);
+    ENVOY(bool, http_drain_body)(void *envoy, int type, size_t length);
+    ENVOY(void, http_filter_continue_encoding)(void *envoy);
+    ENVOY(void *, http_filter_scheduler_new)(void *envoy);
+    ENVOY(void, http_filter_scheduler_commit)(void *scheduler, uint64_t event);
+    ENVOY(void, http_filter_scheduler_delete)(void *scheduler);
+    ENVOY(const void *, get_most_specific_route_config)(void *envoy);
+    ENVOY(uint32_t, http_filter_get_worker_index)(void *envoy);
+    ENVOY(int, http_filter_config_define_counter)(void *config, ENVOY_TEXT name, void *labels, size_t count,
                                                         size_t *id);
-    extern int ENVOY(http_filter_config_define_gauge)(void *config, ENVOY_TEXT name, void *labels, size_t count,
+    ENVOY(int, http_filter_config_define_gauge)(void *config, ENVOY_TEXT name, void *labels, size_t count,
                                                       size_t *id);
-    extern int ENVOY(http_filter_config_define_histogram)(void *config, ENVOY_TEXT name, void *labels, size_t count,
+    ENVOY(int, http_filter_config_define_histogram)(void *config, ENVOY_TEXT name, void *labels, size_t count,
                                                           size_t *id);
-    extern int ENVOY(http_filter_increment_counter)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
-    extern int ENVOY(http_filter_increment_gauge)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
-    extern int ENVOY(http_filter_decrement_gauge)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
-    extern int ENVOY(http_filter_record_histogram_value)(void *envoy, size_t id, void *labels, size_t count,
+    ENVOY(int, http_filter_increment_counter)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
+    ENVOY(int, http_filter_increment_gauge)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
+    ENVOY(int, http_filter_decrement_gauge)(void *envoy, size_t id, void *labels, size_t count, uint64_t by);
+    ENVOY(int, http_filter_record_histogram_value)(void *envoy, size_t id, void *labels, size_t count,
                                                          uint64_t value);
-    extern void *ENVOY(http_get_active_span)(void *envoy);
-    extern void ENVOY(http_span_set_tag)(void *span, ENVOY_TEXT key, ENVOY_TEXT value);
+    ENVOY(void *, http_get_active_span)(void *envoy);
+    ENVOY(void, http_span_set_tag)(void *span, ENVOY_TEXT key, ENVOY_TEXT value);
     """
     void envoy_log "envoy_dynamic_module_callback_log"(int, buffer_t) noexcept nogil
     bint get_header "envoy_dynamic_module_callback_http_get_header"(

@@ -1,0 +1,39 @@
+# The half that Envoy calls: what it includes needs, and the table that the loader takes.
+
+from datetime import datetime, timedelta, timezone
+
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport INT64_MAX
+from libc.stdlib cimport calloc, free, realloc
+
+from filter_runtime.engine.abi cimport (
+    CONTINUE, LOG_ERROR, RESPONSE_HEADERS, STOP, STOP_ALL_AND_WATERMARK, TABLE_CAPSULE, TABLE_TAG, buffer_t, c_bool,
+    continue_encoding, define_counter, define_gauge, define_histogram, envoy_log, get_header, route_config,
+    scheduler_commit, scheduler_delete, scheduler_new, table_t, text, worker_index
+)
+from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, fields_t
+from filter_runtime.engine.metrics cimport (
+    CLASSED, DELAYED, EXPIRED, INJECTED, SKIPPED, STATUS_CLASSES, count, count_class, filter_config_t, lower_gauge,
+    raise_gauge, record_us
+)
+from filter_runtime.engine.reply cimport send_reply
+from filter_runtime.engine.rewrite cimport rewrite_body, rewrite_headers, rewrite_trailers
+from filter_runtime.engine.rng cimport unit
+from filter_runtime.engine.rule cimport (
+    condition_t, config_forget, config_release, config_retain, config_revive, config_t, first_match, rule_t
+)
+from filter_runtime.engine.state cimport in_flight_enter, in_flight_leave
+from filter_runtime.engine.stream cimport (
+    HOLDING, LAPSED, NOT_IN_HEAP, PASSING, REWRITING, TIMER_ARMED, TIMER_CANCELLED, TIMER_FIRED, TIMER_FIRING,
+    TIMER_IDLE, WAITING, stream_new, stream_release, stream_t, timer_t
+)
+from filter_runtime.engine.sync cimport (
+    CLOCK_MONOTONIC, CLOCK_REALTIME, clock_ns, is_empty, pause, precise_thread, push, read_word, replace_word,
+    sleep_until, start_thread, take_all, ticket, wake, write_word
+)
+from filter_runtime.engine.worker cimport become_timer_thread, on_timer_thread, thread_rng
+
+include "configs.pxi"
+include "timers.pxi"
+include "hooks.pxi"
+include "table.pxi"

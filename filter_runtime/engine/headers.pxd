@@ -1,0 +1,92 @@
+# The x-fault-* fields of one decision: response headers, and the active span's `fault.*` attributes.
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+from filter_runtime.engine.abi cimport RESPONSE_HEADERS, active_span, add_header, buffer_t, span_set_tag, text
+from filter_runtime.engine.behavior cimport header_t
+from filter_runtime.engine.gotime cimport DURATION_SIZE, format_duration
+from filter_runtime.engine.stream cimport stream_t
+
+cdef enum:
+    FIELDS = 9  # at most
+    PREFIX = 8  # of the names: "x-fault-"
+
+# Values point into `digits`, or into memory that outlives the stream.
+cdef struct fields_t:
+    size_t count
+    header_t items[FIELDS]
+    char digits[8 * DURATION_SIZE]
+    size_t used
+
+cdef inline void _field(fields_t* fields, const char* name, size_t length, buffer_t value) noexcept nogil:
+    cdef header_t* item = fields.items + fields.count
+    item.name = name
+    item.name_length = length
+    item.value = value.data
+    item.value_length = value.length
+    fields.count += 1
+
+cdef inline buffer_t _duration(fields_t* fields, int64_t ns) noexcept nogil:
+    cdef char* at = fields.digits + fields.used
+    cdef size_t length = format_duration(ns, at)
+    fields.used += length
+    return text(at, length)
+
+cdef inline buffer_t _number(fields_t* fields, uint64_t value) noexcept nogil:
+    cdef char* start = fields.digits + fields.used
+    cdef char* end = start + 20
+    cdef char* at = end
+    while True:
+        at -= 1
+        at[0] = <char>(48 + value % 10)
+        value //= 10
+        if value == 0:
+            break
+    fields.used += 20
+    return text(at, end - at)
+
+cdef inline void describe(fields_t* fields, const stream_t* stream, bint forced) noexcept nogil:
+    """Fill in what the seed's table of response headers asks for.
+
+    `forced` says that the sampled status replaces the upstream's.
+    """
+    fields.count = 0
+    fields.used = 0
+    _field(fields, b"x-fault-injected-delay", 22, _duration(fields, stream.draw.target_ns))
+    _field(fields, b"x-fault-actual-upstream", 23, _duration(fields, stream.elapsed))
+    if stream.added > 0:
+        _field(fields, b"x-fault-added-delay", 19, _duration(fields, stream.added))
+    _field(fields, b"x-fault-requests-in-flight", 26, _number(fields, stream.in_flight))
+    if stream.rule.behavior.diagnostic:
+        _field(fields, b"x-fault-worker-index", 20, _number(fields, stream.worker))
+    if forced:
+        if stream.draw.status < 400:
+            _field(fields, b"x-fault-injected", 16, text(b"response", 8))
+        else:
+            _field(fields, b"x-fault-injected", 16, text(b"abort", 5))
+    _field(fields, b"x-fault-status", 14, _number(fields, stream.draw.status))
+    _field(fields, b"x-fault-upstream-status", 23, _number(fields, stream.upstream_status))
+    if stream.rule.label.length:
+        _field(fields, b"x-fault-profile", 15, stream.rule.label)
+
+cdef inline void add_to_response(const fields_t* fields, void* envoy) noexcept nogil:
+    cdef const header_t* item
+    cdef size_t i
+    for i in range(fields.count):
+        item = fields.items + i
+        add_header(envoy, RESPONSE_HEADERS, text(item.name, item.name_length), text(item.value, item.value_length))
+
+cdef inline void add_to_span(const fields_t* fields, void* envoy) noexcept nogil:
+    """Record the fields on the active span, if there is one: `x-fault-status` as `fault.status`."""
+    cdef void* span = active_span(envoy)
+    cdef char name[48]
+    cdef const header_t* item
+    cdef size_t i
+    if span == NULL:
+        return
+    memcpy(name, b"fault.", 6)
+    for i in range(fields.count):
+        item = fields.items + i
+        memcpy(name + 6, item.name + PREFIX, item.name_length - PREFIX)
+        span_set_tag(span, text(name, item.name_length - 2), text(item.value, item.value_length))

@@ -1,0 +1,139 @@
+# `override: upstream_response`: the upstream's own response becomes the drawn one inside the filter, so that Envoy's
+# retries, outlier detection and cluster statistics take it for the upstream's.
+#
+# The new body goes whole into the first chunk of the old one, and the rest is drained. A response without a body gets
+# it appended while its headers are stopped.
+
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
+
+from filter_runtime.engine.abi cimport (
+    BUFFERED_RESPONSE_BODY,
+    CONTINUE,
+    RECEIVED_RESPONSE_BODY,
+    REQUEST_HEADERS,
+    RESPONSE_HEADERS,
+    RESPONSE_TRAILERS,
+    append_body,
+    buffer_t,
+    drain_body,
+    get_body_size,
+    get_header,
+    get_headers,
+    get_headers_size,
+    set_header,
+    add_header,
+    text,
+)
+from filter_runtime.engine.behavior cimport entry_t, header_t
+from filter_runtime.engine.headers cimport add_to_response, fields_t
+from filter_runtime.engine.reply cimport entry_of, grpc_message, is_grpc, write_status
+from filter_runtime.engine.stream cimport REWRITING, stream_t
+
+cdef inline bint _is_head(void* envoy) noexcept nogil:
+    cdef buffer_t method
+    return get_header(envoy, REQUEST_HEADERS, text(b":method", 7), &method, 0, NULL) and (
+        method.length == 4 and memcmp(method.data, b"HEAD", 4) == 0
+    )
+
+cdef inline bint _bodyless(int status) noexcept nogil:
+    return status == 204 or status == 304
+
+cdef inline bint clear_map(void* envoy, int map) noexcept nogil:
+    """Remove all but the pseudo-headers of a header map. False when there was no memory."""
+    cdef size_t count = get_headers_size(envoy, map)
+    cdef header_t* headers
+    cdef char* names
+    cdef size_t total = 0, i
+    if not count:
+        return True
+    headers = <header_t*>malloc(count * sizeof(header_t))
+    if headers == NULL:
+        return False
+    get_headers(envoy, map, headers)
+    for i in range(count):
+        total += headers[i].name_length
+    names = <char*>malloc(total)  # removing one invalidates what Envoy handed out
+    if names == NULL:
+        free(headers)
+        return False
+    total = 0
+    for i in range(count):
+        memcpy(names + total, headers[i].name, headers[i].name_length)
+        headers[i].name = names + total
+        total += headers[i].name_length
+    for i in range(count):
+        if headers[i].name[0] != c":":
+            set_header(envoy, map, text(headers[i].name, headers[i].name_length), text(NULL, 0))
+    free(names)
+    free(headers)
+    return True
+
+cdef inline void _set_number(void* envoy, int map, const char* name, size_t length, uint64_t value) noexcept nogil:
+    cdef char digits[20]
+    cdef char* at = digits + 20
+    while True:
+        at -= 1
+        at[0] = <char>(48 + value % 10)
+        value //= 10
+        if value == 0:
+            break
+    set_header(envoy, map, text(name, length), text(at, digits + 20 - at))
+
+cdef inline void _set_grpc(void* envoy, int map, const entry_t* entry) noexcept nogil:
+    cdef buffer_t message = grpc_message(entry)
+    _set_number(envoy, map, b"grpc-status", 11, entry.grpc_status)
+    if message.length:
+        set_header(envoy, map, text(b"grpc-message", 12), message)
+
+cdef inline bint rewrite_headers(stream_t* stream, const fields_t* fields, bint with_fields) noexcept nogil:
+    """Turn the upstream's headers into the drawn ones. False when nothing was changed for want of memory.
+
+    What is left for the body and trailers hooks is the stream's phase and `new_body`.
+    """
+    cdef void* envoy = stream.envoy
+    cdef const entry_t* entry = entry_of(stream)
+    cdef bint grpc = is_grpc(envoy)
+    cdef bint body_expected = not _bodyless(entry.status) and not grpc
+    cdef const header_t* header
+    cdef size_t i
+    if not clear_map(envoy, RESPONSE_HEADERS):
+        return False
+    _set_number(envoy, RESPONSE_HEADERS, b":status", 7, 200 if grpc else entry.status)
+    for i in range(entry.reply.header_count):
+        header = entry.reply.headers + i
+        add_header(
+            envoy, RESPONSE_HEADERS, text(header.name, header.name_length), text(header.value, header.value_length)
+        )
+    if grpc:
+        set_header(envoy, RESPONSE_HEADERS, text(b"content-type", 12), text(b"application/grpc", 16))
+        _set_grpc(envoy, RESPONSE_HEADERS, entry)
+    elif body_expected:
+        _set_number(envoy, RESPONSE_HEADERS, b"content-length", 14, entry.reply.body_length)
+    if with_fields:
+        add_to_response(fields, envoy)
+    if body_expected and not _is_head(envoy):
+        stream.new_body = text(entry.reply.body, entry.reply.body_length)
+    stream.new_trailers = grpc
+    if not stream.response_ended:
+        stream.phase = REWRITING
+    elif stream.new_body.length:
+        append_body(envoy, BUFFERED_RESPONSE_BODY, stream.new_body)
+    return True
+
+cdef inline void rewrite_body(stream_t* stream) noexcept nogil:
+    """Replace a chunk: the first by the new body, the others by nothing."""
+    drain_body(stream.envoy, RECEIVED_RESPONSE_BODY, get_body_size(stream.envoy, RECEIVED_RESPONSE_BODY))
+    if stream.new_body.length:
+        append_body(stream.envoy, RECEIVED_RESPONSE_BODY, stream.new_body)
+        stream.new_body.length = 0
+
+cdef inline void rewrite_trailers(stream_t* stream) noexcept nogil:
+    """Remove the trailers, except that gRPC needs its own; the body hook saw no end of the stream."""
+    clear_map(stream.envoy, RESPONSE_TRAILERS)
+    if stream.new_trailers:
+        _set_grpc(stream.envoy, RESPONSE_TRAILERS, entry_of(stream))
+    if stream.new_body.length:
+        append_body(stream.envoy, BUFFERED_RESPONSE_BODY, stream.new_body)
+        stream.new_body.length = 0

@@ -1,0 +1,54 @@
+# What happens once a filter's configuration is accepted or refused, and the table of hooks that the loader takes.
+
+cdef object _load_filter_config = None
+cdef object _load_route_config = None
+
+
+cdef void _define_metrics(void* envoy, filter_config_t* filter) noexcept:
+    cdef tuple counters = ("injected", "delayed", "skipped", "expired")
+    cdef int what, status_class
+    for what in range(CLASSED):
+        for status_class in range(STATUS_CLASSES):
+            name = f"{counters[what]}_{status_class + 2}xx".encode()
+            define_counter(envoy, text(name, len(name)), NULL, 0, &filter.by_class[what][status_class])
+    define_counter(envoy, text(b"released", 8), NULL, 0, &filter.released)
+    define_counter(envoy, text(b"errors", 6), NULL, 0, &filter.errors)
+    define_gauge(envoy, text(b"in_flight", 9), NULL, 0, &filter.in_flight)
+    define_gauge(envoy, text(b"held", 4), NULL, 0, &filter.held)
+    define_histogram(envoy, text(b"target_us", 9), NULL, 0, &filter.target_us)
+    define_histogram(envoy, text(b"added_us", 8), NULL, 0, &filter.added_us)
+
+
+# One line of Envoy's log for each finding of the profile language.
+cdef void _log_refusal(str level, object error) noexcept:
+    cdef str line
+    cdef bytes message
+    for line in str(error).splitlines() or [type(error).__name__]:
+        message = f"brownout: {level} configuration refused: {line}".encode("utf-8", "replace")
+        envoy_log(LOG_ERROR, text(message, len(message)))
+
+
+cdef table_t _table
+_table.tag = TABLE_TAG
+_table.size = sizeof(table_t)
+_table.config_new = _config_new
+_table.config_destroy = _config_destroy
+_table.route_config_new = _route_config_new
+_table.route_config_destroy = _route_config_destroy
+_table.filter_new = _filter_new
+_table.filter_destroy = _filter_destroy
+_table.request_headers = _request_headers
+_table.request_body = _request_body
+_table.request_trailers = _request_trailers
+_table.response_headers = _response_headers
+_table.response_body = _response_body
+_table.response_trailers = _response_trailers
+_table.scheduled = _scheduled
+
+
+def hooks(load_filter_config, load_route_config):
+    """Return the capsule with the table of hooks, bound to the profile language that validates configurations."""
+    global _load_filter_config, _load_route_config
+    _load_filter_config = load_filter_config
+    _load_route_config = load_route_config
+    return PyCapsule_New(&_table, TABLE_CAPSULE, NULL)

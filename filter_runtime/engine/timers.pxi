@@ -1,0 +1,229 @@
+# One thread that ends every hold: microsecond deadlines that Envoy's own timers (whole milliseconds) do not have.
+#
+# Workers hand a stream over on their own lane, a lock-free stack, and wake the thread only when it would sleep too
+# long. The thread alone touches the heap. When a deadline comes it commits Envoy's scheduler, which calls `scheduled`
+# on the stream's worker.
+#
+# A stream that ends while it is held may be destroyed anywhere, also on this thread inside a commit. TIMER_ARMED is
+# what both sides compete for: whoever changes it first decides. A cancelled stream goes back over a second stack of its
+# lane, and only from there is the timer's reference dropped. The worker waits out a commit that is just running, so
+# that none is ever made for a stream that has gone, or on a dispatcher that has.
+
+cdef enum:
+    LANES = 64
+    HEAP_START = 256
+    # What `scheduled` is told.
+    EVENT_DUE = 1
+    EVENT_EXPIRED = 2
+    EVENT_HALTED = 3
+
+cdef struct lane_t:
+    void* armed
+    void* cancelled
+    char _apart[112]
+
+cdef struct slot_t:
+    int64_t deadline
+    stream_t* stream
+
+cdef struct timers_t:
+    lane_t lanes[LANES]
+    int64_t started  # atomic: 0, or 1 once a worker has started the thread
+    int64_t failed  # atomic: there is no thread
+    int64_t halted  # atomic: nothing is injected
+    int64_t sleeps_until  # atomic: 0 while awake
+    uint32_t bell
+    slot_t* heap
+    uint32_t length
+    uint32_t capacity
+
+cdef timers_t _timers
+
+
+cdef bint timer_arm(stream_t* stream) noexcept nogil:
+    """Call `scheduled` on the stream's worker at `timer.deadline`; False when that cannot be."""
+    cdef timer_t* timer = &stream.timer
+    if not read_word(&_timers.started) and replace_word(&_timers.started, 0, 1):
+        if not start_thread(_timer_thread):
+            write_word(&_timers.failed, 1)
+    if read_word(&_timers.failed):
+        return False
+    timer.scheduler = scheduler_new(stream.envoy)
+    if timer.scheduler == NULL:
+        return False
+    references_add(&stream.references)
+    write_word(&timer.state, TIMER_ARMED)
+    push(&_timers.lanes[stream.worker % LANES].armed, stream, <void**>&timer.next_armed)
+    if timer.deadline < read_word(&_timers.sleeps_until) or _is_halted():
+        wake(&_timers.bell)
+    return True
+
+
+cdef void timer_cancel(stream_t* stream) noexcept nogil:
+    """Let go of a stream that ends; when this returns the timer will not touch Envoy for it any more."""
+    cdef timer_t* timer = &stream.timer
+    cdef int64_t state = read_word(&timer.state)
+    if state == TIMER_IDLE or state == TIMER_FIRED:
+        return
+    if replace_word(&timer.state, TIMER_ARMED, TIMER_CANCELLED):
+        push(&_timers.lanes[stream.worker % LANES].cancelled, stream, <void**>&timer.next_cancelled)
+        if read_word(&_timers.sleeps_until):
+            wake(&_timers.bell)
+    elif not on_timer_thread():
+        while read_word(&timer.state) == TIMER_FIRING:
+            pause()
+
+
+cdef inline bint _is_halted() noexcept nogil:
+    return read_word(&_timers.halted) != 0
+
+
+cdef void timers_halt(bint halted) noexcept nogil:
+    """Stop or resume injecting in this process; stopping lets everything go that is held."""
+    write_word(&_timers.halted, halted)
+    if halted:
+        wake(&_timers.bell)
+
+
+cdef void* _timer_thread(void* unused) noexcept nogil:
+    cdef int64_t until
+    cdef uint32_t bell
+    precise_thread(b"brownout-timers")
+    become_timer_thread()
+    while True:
+        write_word(&_timers.sleeps_until, 0)
+        _collect()
+        if _is_halted():
+            _fire_all()
+        _fire_due()
+        bell = ticket(&_timers.bell)
+        until = _timers.heap[0].deadline if _timers.length else INT64_MAX
+        write_word(&_timers.sleeps_until, until)
+        # Whoever handed something over before it could see that this thread sleeps is found here.
+        if _nothing_handed_over():
+            sleep_until(&_timers.bell, bell, until)
+
+
+cdef bint _nothing_handed_over() noexcept nogil:
+    cdef int i
+    for i in range(LANES):
+        if not is_empty(&_timers.lanes[i].armed) or not is_empty(&_timers.lanes[i].cancelled):
+            return False
+    return True
+
+
+# Cancelled ones are taken first: whatever is among them was armed before, so it is in the heap once the armed ones are.
+cdef void _collect() noexcept nogil:
+    cdef stream_t* armed
+    cdef stream_t* cancelled
+    cdef stream_t* stream
+    cdef int i
+    for i in range(LANES):
+        cancelled = <stream_t*>take_all(&_timers.lanes[i].cancelled)
+        armed = <stream_t*>take_all(&_timers.lanes[i].armed)
+        while armed != NULL:
+            stream = armed
+            armed = stream.timer.next_armed
+            if not _heap_add(stream):
+                _fire(stream, EVENT_DUE)
+        while cancelled != NULL:
+            stream = cancelled
+            cancelled = stream.timer.next_cancelled
+            if stream.timer.heap_index != NOT_IN_HEAP:
+                _heap_remove(stream.timer.heap_index)
+            _let_go(stream)
+
+
+cdef void _fire_due() noexcept nogil:
+    cdef int64_t now
+    cdef stream_t* stream
+    if not _timers.length:
+        return
+    now = clock_ns(CLOCK_MONOTONIC)
+    while _timers.length and _timers.heap[0].deadline <= now:
+        stream = _timers.heap[0].stream
+        _heap_remove(0)
+        _fire(stream, EVENT_EXPIRED if stream.timer.expires else EVENT_DUE)
+
+
+cdef void _fire_all() noexcept nogil:
+    cdef stream_t* stream
+    while _timers.length:
+        stream = _timers.heap[_timers.length - 1].stream
+        _heap_remove(_timers.length - 1)
+        _fire(stream, EVENT_HALTED)
+
+
+# A stream that was cancelled meanwhile is on its lane's second stack, where `_collect` finds it.
+cdef void _fire(stream_t* stream, uint64_t event) noexcept nogil:
+    if replace_word(&stream.timer.state, TIMER_ARMED, TIMER_FIRING):
+        scheduler_commit(stream.timer.scheduler, event)
+        write_word(&stream.timer.state, TIMER_FIRED)
+        _let_go(stream)
+
+
+cdef void _let_go(stream_t* stream) noexcept nogil:
+    scheduler_delete(stream.timer.scheduler)
+    stream_release(stream)
+
+
+# A binary heap by deadline; every stream knows its place, so that a cancelled one leaves at once.
+
+cdef inline void _heap_put(uint32_t index, slot_t slot) noexcept nogil:
+    _timers.heap[index] = slot
+    slot.stream.timer.heap_index = index
+
+
+cdef bint _heap_add(stream_t* stream) noexcept nogil:
+    cdef slot_t* larger
+    cdef slot_t slot
+    cdef uint32_t capacity
+    if _timers.length == _timers.capacity:
+        capacity = 2 * _timers.capacity if _timers.capacity else HEAP_START
+        larger = <slot_t*>realloc(_timers.heap, capacity * sizeof(slot_t))
+        if larger == NULL:
+            return False
+        _timers.heap = larger
+        _timers.capacity = capacity
+    slot.deadline = stream.timer.deadline
+    slot.stream = stream
+    _timers.length += 1
+    _sift_up(_timers.length - 1, slot)
+    return True
+
+
+cdef void _heap_remove(uint32_t index) noexcept nogil:
+    cdef slot_t last
+    _timers.heap[index].stream.timer.heap_index = NOT_IN_HEAP
+    _timers.length -= 1
+    if index == _timers.length:
+        return
+    last = _timers.heap[_timers.length]
+    if index and last.deadline < _timers.heap[(index - 1) // 2].deadline:
+        _sift_up(index, last)
+    else:
+        _sift_down(index, last)
+
+
+cdef void _sift_up(uint32_t index, slot_t slot) noexcept nogil:
+    cdef uint32_t above
+    while index:
+        above = (index - 1) // 2
+        if _timers.heap[above].deadline <= slot.deadline:
+            break
+        _heap_put(index, _timers.heap[above])
+        index = above
+    _heap_put(index, slot)
+
+
+cdef void _sift_down(uint32_t index, slot_t slot) noexcept nogil:
+    cdef uint32_t below = 2 * index + 1
+    while below < _timers.length:
+        if below + 1 < _timers.length and _timers.heap[below + 1].deadline < _timers.heap[below].deadline:
+            below += 1
+        if slot.deadline <= _timers.heap[below].deadline:
+            break
+        _heap_put(index, _timers.heap[below])
+        index = below
+        below = 2 * index + 1
+    _heap_put(index, slot)
