@@ -1,15 +1,16 @@
 """An endpoint: one entry of a fleet's ordered list."""
 
 import re
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 
-from brownout.domain.base import Duration, Entity, Items, Name, distinct
+from brownout.domain.base import Entity
 from brownout.domain.fault import Fault
 from brownout.domain.hosts import ANY_HOST, normal_host
 from brownout.domain.problems import at
-from brownout.profile import HeaderMatch
+from brownout.domain.scalars import Duration, Items, Name, distinct
+from brownout.profile import HeaderMatch, Match, dump
 
 DEFAULT_TIMEOUT = 15_000_000_000
 """Route timeout in nanoseconds of an endpoint that states none (Envoy's own default)."""
@@ -57,6 +58,11 @@ def _retry_on(value: str) -> str:
     return ",".join(conditions)
 
 
+def _show_headers(headers: tuple[HeaderMatch, ...]) -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = dump(Match(headers=headers)).get("headers", [])
+    return shown
+
+
 Path = Annotated[str, AfterValidator(_path)]
 
 
@@ -72,7 +78,9 @@ class EndpointMatch(Entity):
     prefix: Path | None = None
     exact: Path | None = None
     methods: Annotated[tuple[Annotated[str, AfterValidator(_method)], ...], Items, distinct("method")] = ()
-    headers: Annotated[tuple[HeaderMatch, ...], Items] = ()
+    headers: Annotated[
+        tuple[HeaderMatch, ...], Items, PlainSerializer(_show_headers, return_type=list, when_used="json")
+    ] = ()
 
     @model_validator(mode="after")
     def _one_path(self) -> Self:
@@ -95,8 +103,8 @@ class Retry(Entity):
 class Endpoint(Entity):
     """One entry; the first that matches wins, whatever the hosts.
 
-    `timeout` 0 means none. In a `filter` fleet `upstream`, `timeout` and `retry` are null; elsewhere the first
-    two are set (`brownout.domain.rules` holds that and fills in the default).
+    `timeout` 0 means none. In a `filter` fleet `upstream`, `timeout` and `retry` are null; elsewhere the
+    first two are set (`brownout.domain.rules` holds that and fills in the default).
     """
 
     name: Name

@@ -2,16 +2,27 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PlainSerializer, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
-from brownout.domain.base import Entity, Instant, Items, Name, distinct, rfc3339
+from brownout.domain.base import Entity
 from brownout.domain.problems import at, join
+from brownout.domain.scalars import Instant, Items, Name, Text, distinct
 from brownout.profile import FieldError, ValidationFailed, parse_duration
+from brownout.profile.errors import found
+from brownout.profile.scalars import plain_number
+from brownout.profile.timestamps import format_timestamp
 
-Scalar = StrictStr | StrictBool | StrictInt | StrictFloat
-Text = Annotated[str, Field(min_length=1)]
+
+def _scalar(value: object) -> object:
+    if isinstance(value, str | bool | int) or (isinstance(value, float) and isfinite(value)):
+        return value
+    raise ValueError(f"expected a string, a number or true or false, found {found(value)}")
+
+
+Scalar = Annotated[str | bool | int | float, BeforeValidator(_scalar)]
 
 
 class Locality(Entity):
@@ -27,7 +38,7 @@ class NodeSelector(Entity):
 
     ids: Annotated[tuple[Text, ...], Items, distinct("id")] = ()
     locality: Locality | None = None
-    metadata: dict[str, Scalar] = Field(default_factory=dict)
+    metadata: dict[Text, Scalar] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _selects(self) -> Self:
@@ -50,14 +61,10 @@ def _equal(one: object, other: object) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
-def _percent(value: float) -> int | float:
-    return int(value) if value == int(value) else value
-
-
 Percent = Annotated[
     float,
     Field(ge=0, le=100, allow_inf_nan=False),
-    PlainSerializer(_percent, return_type=int | float, when_used="json"),
+    PlainSerializer(plain_number, return_type=int | float, when_used="json"),
 ]
 
 
@@ -99,11 +106,11 @@ def with_deadline(raw: Mapping[str, Any], now: datetime, *, path: str = "") -> d
         raise ValidationFailed([FieldError(here, str(error))]) from None
     except OverflowError:
         raise ValidationFailed([FieldError(here, "is too far in the future")]) from None
-    return {**document, "expires_at": rfc3339(deadline)}
+    return {**document, "expires_at": format_timestamp(deadline)}
 
 
 def _positive(text: object) -> int:
     nanoseconds = parse_duration(text) if isinstance(text, str) else 0
     if nanoseconds <= 0:
-        raise ValueError(f'expected a duration above zero, like "10m", not {text!r}')
+        raise ValueError(f'expected a duration above zero, like "10m", found {found(text)}')
     return nanoseconds

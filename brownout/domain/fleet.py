@@ -4,17 +4,21 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, model_validator
 
-from brownout.domain.base import Entity, Items, Name, Port, distinct
+from brownout.domain.base import Entity
 from brownout.domain.hosts import is_ip
 from brownout.domain.problems import at
+from brownout.domain.scalars import Items, Name, Port, distinct
 from brownout.domain.tls import ListenerTls
+from brownout.profile.errors import quoted
 
 Mode = Literal["gateway", "routes", "filter"]
 
 
 def _bindable(value: str) -> str:
     if not is_ip(value):
-        raise ValueError('expected an IP address to listen on, like "0.0.0.0" or "::1"')
+        raise ValueError(
+            f'expected an IP address to listen on, like "0.0.0.0" or "::1", found {quoted(value)}'
+        )
     return value
 
 

@@ -1,4 +1,4 @@
-"""Pydantic's errors in the project's words: a path, and what was expected there."""
+"""Pydantic's errors in the project's words: a path, what was expected there, and what was found."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,29 +7,27 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from brownout.profile import FieldError, ValidationFailed
+from brownout.profile.errors import found, join_path
+from brownout.profile.scalars import plain_number
 
 _NESTED = "brownout_fields"
-_MESSAGES = {
-    "missing": "is required",
-    "string_type": "expected a string",
-    "bool_type": "expected true or false",
-    "int_type": "expected a whole number",
-    "float_type": "expected a number",
-    "finite_number": "expected a finite number",
-    "tuple_type": "expected a list",
-    "dict_type": "expected a mapping",
-    "model_type": "expected a mapping of fields to values",
-    "model_attributes_type": "expected a mapping of fields to values",
-    "greater_than_equal": "expected at least {ge}",
-    "greater_than": "expected more than {gt}",
-    "less_than_equal": "expected at most {le}",
-    "less_than": "expected less than {lt}",
-    "literal_error": "expected {expected}",
-    "too_short": "expected at least {min_length}",
-    "too_long": "expected at most {max_length}",
-    "string_too_short": "expected at least {min_length} character(s)",
-    "string_too_long": "expected at most {max_length} character(s)",
+_EXPECTED = {
+    "string_type": "a string",
+    "bool_type": "true or false",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping of fields to values",
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+    "literal_error": "{expected}",
+    "too_short": "at least {min_length} in the list",
+    "string_too_short": "at least {min_length} character",
+    "string_too_long": "at most {max_length} characters",
 }
+_LENGTHS = {"too_short", "string_too_short", "string_too_long"}
 
 
 def join(path: str, relative: str) -> str:
@@ -53,48 +51,31 @@ def field_errors(error: ValidationError, model: type[BaseModel], *, path: str = 
     """Return all errors of a validation, each path prefixed by `path`."""
     return [
         each
-        for details in error.errors(include_url=False, include_input=True)
-        for each in _translate(details, model, path)
+        for details in error.errors(include_url=False)
+        for each in _translate(details, model, join_path(path, details["loc"]))
     ]
 
 
-def _translate(details: ErrorDetails, model: type[BaseModel], prefix: str) -> Iterator[FieldError]:
-    place = join(prefix, _path(details["loc"]))
+def _translate(details: ErrorDetails, model: type[BaseModel], place: str) -> Iterator[FieldError]:
     context: dict[str, Any] = details.get("ctx", {})
-    if details["type"] == _NESTED:
-        for each in context["errors"]:
-            yield FieldError(join(place, each.path), each.message)
-    elif details["type"] == "extra_forbidden":
-        known = ", ".join(_fields(model, details["loc"][:-1]))
-        yield FieldError(place, f"unknown field; expected one of {known}" if known else "unknown field")
-    elif details["type"] == "value_error":
-        yield FieldError(place, str(context["error"]))
-    else:
-        template = _MESSAGES.get(details["type"])
-        message = template.format(**context) if template else details["msg"]
-        if details["type"] != "missing":
-            message += f", not {_shown(details['input'])}"
-        yield FieldError(place, message)
-
-
-def _path(loc: tuple[int | str, ...]) -> str:
-    path = ""
-    for step in loc:
-        path = f"{path}[{step}]" if isinstance(step, int) else join(path, step)
-    return path
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str | int | float):
-        text = repr(value)
-        return text if len(text) <= 60 else f"{text[:57]}…"
-    return {"dict": "a mapping", "list": "a list", "tuple": "a list"}.get(
-        type(value).__name__, type(value).__name__
-    )
+    bounds = {key: plain_number(value) for key, value in context.items() if isinstance(value, float)}
+    match details["type"]:
+        case "brownout_fields":
+            for each in context["errors"]:
+                yield FieldError(join(place, each.path), each.message)
+        case "missing":
+            yield FieldError(place, "is required")
+        case "extra_forbidden":
+            known = ", ".join(_fields(model, details["loc"][:-1]))
+            yield FieldError(place, f"unknown field; known fields: {known}" if known else "unknown field")
+        case "value_error":
+            yield FieldError(place, str(context["error"]))
+        case kind if kind in _EXPECTED:
+            expected = f"expected {_EXPECTED[kind].format(**{**context, **bounds})}"
+            told = kind not in _LENGTHS
+            yield FieldError(place, f"{expected}, found {found(details['input'])}" if told else expected)
+        case _:
+            yield FieldError(place, f"{details['msg']}, found {found(details['input'])}")
 
 
 def _fields(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
@@ -104,13 +85,11 @@ def _fields(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
         if isinstance(step, str) and here is not None:
             field = here.model_fields.get(step)
             here = None if field is None else _model_in(field.annotation)
-    return [] if here is None else [field.alias or name for name, field in here.model_fields.items()]
+    return [] if here is None else list(here.model_fields)
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next(
-        (found for each in getattr(annotation, "__args__", ()) if (found := _model_in(each)) is not None),
-        None,
-    )
+    parts = getattr(annotation, "__args__", ())
+    return next((model for each in parts if (model := _model_in(each)) is not None), None)

@@ -1,10 +1,9 @@
 """A profile: a named fault behaviour."""
 
 import json
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import (
-    Field,
     ModelWrapValidatorHandler,
     PrivateAttr,
     field_serializer,
@@ -12,11 +11,10 @@ from pydantic import (
     model_validator,
 )
 
-from brownout.domain.base import Entity, Name
+from brownout.domain.base import Entity
 from brownout.domain.problems import nested
+from brownout.domain.scalars import Name, Prose
 from brownout.profile import Behavior, ValidationFailed, dump, load_profile
-
-Description = Annotated[str, Field(max_length=2000)]
 
 
 class Profile(Entity):
@@ -27,7 +25,7 @@ class Profile(Entity):
     """
 
     name: Name
-    description: Description = ""
+    description: Prose = ""
     spec: Behavior
 
     _source: dict[str, Any] = PrivateAttr(default_factory=dict)

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
-from brownout.domain.base import Entity, Items, distinct
+from brownout.domain.base import Entity
 from brownout.domain.problems import at
+from brownout.domain.scalars import Items, Text, distinct
 
 _PEM = "-----BEGIN "
 
@@ -16,7 +17,7 @@ def is_pem(text: str) -> bool:
 
 
 def _path(value: str) -> str:
-    if not value.startswith("/") or "\0" in value or "\n" in value:
+    if not value.startswith("/") or "\n" in value:
         raise ValueError("expected the absolute path of a file on the Envoy's host")
     return value
 
@@ -38,13 +39,11 @@ def _not_inline(value: str) -> str:
     return _path(value)
 
 
-Material = Annotated[str, AfterValidator(_pem_or_path)]
+Material = Annotated[Text, AfterValidator(_pem_or_path)]
 """PEM text, or the absolute path of a file on the Envoy's host (`is_pem` tells)."""
 
-PrivateKey = Annotated[str, AfterValidator(_not_inline)]
+PrivateKey = Annotated[Text, AfterValidator(_not_inline)]
 """The absolute path of a file on the Envoy's host."""
-
-SubjectName = Annotated[str, Field(min_length=1, max_length=253)]
 
 
 class UpstreamTls(Entity):
@@ -58,9 +57,9 @@ class UpstreamTls(Entity):
         private_key: See `certificate`.
     """
 
-    sni: SubjectName | None = None
+    sni: Text | None = None
     ca: Material | None = None
-    subject_alt_names: Annotated[tuple[SubjectName, ...], Items, distinct("name")] = ()
+    subject_alt_names: Annotated[tuple[Text, ...], Items, distinct("name")] = ()
     certificate: Material | None = None
     private_key: PrivateKey | None = None
 

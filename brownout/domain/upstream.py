@@ -4,10 +4,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from brownout.domain.base import Duration, Entity, Items, Name, Port, distinct
+from brownout.domain.base import Entity
 from brownout.domain.hosts import is_host_name, is_ip
 from brownout.domain.problems import at
+from brownout.domain.scalars import Duration, Items, Name, Port, distinct
 from brownout.domain.tls import UpstreamTls
+from brownout.profile.errors import quoted
 
 _HIGH = 1_000_000
 _SECOND = 1_000_000_000
@@ -17,7 +19,7 @@ Protocol = Literal["http1", "http2"]
 
 def _address(value: str) -> str:
     if not is_ip(value) and not is_host_name(value):
-        raise ValueError("expected an IP address or a host name")
+        raise ValueError(f"expected an IP address or a host name, found {quoted(value)}")
     return value
 
 

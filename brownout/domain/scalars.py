@@ -1,0 +1,89 @@
+"""The values that entities share, in Python and as a document writes them."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+
+from brownout.domain.problems import nested
+from brownout.profile import FieldError, ValidationFailed, format_duration, parse_duration
+from brownout.profile.errors import found, quoted
+from brownout.profile.timestamps import format_timestamp, parse_timestamp
+
+T = TypeVar("T")
+
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+# U+0000 ends a string in C; half a surrogate pair has no UTF-8.
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _label(value: str) -> str:
+    if not _LABEL.fullmatch(value):
+        expected = "expected a DNS label: 1 to 63 of a-z, 0-9 and '-', neither first nor last a '-'"
+        raise ValueError(f"{expected}, found {quoted(value)}")
+    return value
+
+
+def _writable(value: str) -> str:
+    unwritable = _UNWRITABLE.search(value)
+    if unwritable:
+        raise ValueError(f"expected text without U+{ord(unwritable[0]):04X}")
+    return value
+
+
+def _nanoseconds(value: object) -> int:
+    if isinstance(value, str):
+        return parse_duration(value)
+    raise ValueError(f'expected a duration as a string, like "250ms" or "15s", found {found(value)}')
+
+
+def _instant(value: object) -> datetime:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC)
+    if isinstance(value, str):
+        return parse_timestamp(value)
+    raise ValueError(f'expected a time as a string, like "2030-01-31T18:00:00Z", found {found(value)}')
+
+
+def distinct(what: str, key: Callable[[Any], object] = lambda item: item) -> AfterValidator:
+    """Return a validator for a tuple in which no two items may have the same `key`."""
+
+    def check(items: tuple[T, ...]) -> tuple[T, ...]:
+        seen: dict[object, int] = {}
+        repeated = [
+            FieldError(f"[{index}]", f"repeats the {what} of item {first}")
+            for index, item in enumerate(items)
+            if (first := seen.setdefault(key(item), index)) != index
+        ]
+        if repeated:
+            raise nested(ValidationFailed(repeated))
+        return items
+
+    return AfterValidator(check)
+
+
+Name = Annotated[str, AfterValidator(_label)]
+"""A DNS label, as every name is."""
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_writable)]
+"""Text that is not empty."""
+
+Prose = Annotated[str, Field(max_length=2000), AfterValidator(_writable)]
+"""Text for people."""
+
+Duration = Annotated[
+    int, BeforeValidator(_nanoseconds), PlainSerializer(format_duration, return_type=str, when_used="json")
+]
+"""Nanoseconds in Python, Go's notation in a document."""
+
+Instant = Annotated[
+    datetime, BeforeValidator(_instant), PlainSerializer(format_timestamp, return_type=str, when_used="json")
+]
+"""An aware time in UTC; RFC 3339 in a document."""
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+Items = Field(strict=False)
+"""Marks a tuple that a document writes as a list."""

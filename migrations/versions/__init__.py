@@ -1,0 +1,1 @@
+"""One module per schema; `brownout.store.schema.SCHEMA` names the newest."""
