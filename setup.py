@@ -20,21 +20,24 @@ SOURCES = [*Path("filter_runtime").glob("*.p[yx][xdi]"), *Path("filter_runtime/e
 
 
 class BuildRuntime(build_ext):
-    """Builds the engine, and refuses one whose request path would take the GIL; names the loader as Envoy wants it."""
+    """Builds the engine, and refuses one whose request path would take the GIL.
 
-    def get_ext_filename(self, fullname):
+    The loader gets the name that Envoy looks for.
+    """
+
+    def get_ext_filename(self, fullname: str) -> str:
         if fullname.endswith("libbrownout"):
             return f"{fullname.replace('.', '/')}.so"
-        return super().get_ext_filename(fullname)
+        return str(super().get_ext_filename(fullname))
 
-    def finalize_options(self):
+    def finalize_options(self) -> None:
         super().finalize_options()
         if SANITIZE:
             self.inplace = False
             self.build_lib = f"build/sanitize-{SANITIZE.replace(',', '-')}"
             self.build_temp = f"{self.build_lib}/temp"
 
-    def build_extension(self, ext):
+    def build_extension(self, ext: Extension) -> None:
         said = io.StringIO()
         try:
             with redirect_stderr(said):
@@ -48,7 +51,7 @@ class BuildRuntime(build_ext):
             sys.exit("the engine was not built: Cython's performance hints above are errors here")
 
 
-def engine():
+def engine() -> Extension:
     flags = ["-O3", "-g1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unused-function"]
     flags += ["-Wno-unused-parameter", "-Wno-missing-field-initializers"]
     link = []
@@ -65,7 +68,7 @@ def engine():
     )
 
 
-def loader():
+def loader() -> Extension:
     built_with = {
         "BROWNOUT_BUILT_PYTHON": sys.executable,
         "BROWNOUT_LIBPYTHON": sysconfig.get_config_var("INSTSONAME"),
