@@ -20,10 +20,12 @@ def string(value: Value) -> str | None:
     """Read a string without U+0000 and without halves of surrogate pairs."""
     raw = value.raw
     if not isinstance(raw, str):
-        return value.expected("a string")
+        value.expected("a string")
+        return None
     unwritable = _UNWRITABLE.search(raw)
     if unwritable:
-        return value.fail(f"expected text without U+{ord(unwritable[0]):04X}, found {quoted(raw)}")
+        value.fail(f"expected text without U+{ord(unwritable[0]):04X}, found {quoted(raw)}")
+        return None
     return raw
 
 
@@ -37,7 +39,8 @@ def converted(convert: Callable[[str], T]) -> Callable[[Value], T | None]:
         try:
             return convert(text)
         except ValueError as error:
-            return value.fail(str(error))
+            value.fail(str(error))
+            return None
 
     return read
 
@@ -45,7 +48,8 @@ def converted(convert: Callable[[str], T]) -> Callable[[Value], T | None]:
 def duration(value: Value) -> int | None:
     """Read a duration, in nanoseconds; a number is refused, since it has no unit."""
     if not isinstance(value.raw, str):
-        return value.expected('a duration, a string like "52.3ms" or "1.5s"')
+        value.expected('a duration, a string like "52.3ms" or "1.5s"')
+        return None
     return _duration(value)
 
 
@@ -54,7 +58,10 @@ _duration = converted(parse_duration)
 
 def boolean(value: Value) -> bool | None:
     """Read `true` or `false`."""
-    return value.raw if isinstance(value.raw, bool) else value.expected("true or false")
+    if isinstance(value.raw, bool):
+        return value.raw
+    value.expected("true or false")
+    return None
 
 
 def integer(least: int, most: int, bounds: str = "") -> Callable[[Value], int | None]:
@@ -65,7 +72,8 @@ def integer(least: int, most: int, bounds: str = "") -> Callable[[Value], int | 
         raw = value.raw
         if isinstance(raw, int) and not isinstance(raw, bool) and least <= raw <= most:
             return int(raw)
-        return value.expected(expected)
+        value.expected(expected)
+        return None
 
     return read
 
@@ -79,10 +87,12 @@ def number(expected: str, accept: Callable[[float], bool]) -> Callable[[Value], 
             try:
                 result = float(raw) + 0.0  # no negative zero
             except OverflowError:
-                return value.expected(expected)
+                value.expected(expected)
+                return None
             if math.isfinite(result) and accept(result):
                 return result
-        return value.expected(expected)
+        value.expected(expected)
+        return None
 
     return read
 
@@ -100,11 +110,16 @@ def choice(*choices: Text) -> Callable[[Value], Text | None]:
     def read(value: Value) -> Text | None:
         raw = value.raw
         word = words.get(raw) if isinstance(raw, str) else None
-        return value.expected(expected) if word is None else word
+        if word is None:
+            value.expected(expected)
+        return word
 
     return read
 
 
 def true(value: Value) -> Literal[True] | None:
     """Read `true`, the only value of some fields."""
-    return True if value.raw is True else value.expected("true")
+    if value.raw is True:
+        return True
+    value.expected("true")
+    return None
