@@ -5,7 +5,7 @@ import sys
 import typer
 from rich.markup import escape
 
-from brownout_cli.commands import envoy
+from brownout_cli.commands import envoy, migrate, serve, up
 from brownout_cli.errors import CliError
 from brownout_cli.rest.output import stderr
 
@@ -18,6 +18,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command("up")(up.up)
+app.command("serve")(serve.serve)
+app.command("migrate")(migrate.migrate)
 app.command("envoy", context_settings=_PASS_ON)(envoy.envoy)
 app.command("bootstrap")(envoy.print_bootstrap)
 app.command("module-path")(envoy.module_path)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from pydantic import TypeAdapter, ValidationError
 
-from brownout.domain.base import Name
+from brownout.domain.scalars import Name
 from brownout_cli.addresses import Address, as_address
 from brownout_cli.bootstrap import Mode, NodeIdentity, Protocol
 from brownout_cli.envoy_binary import VARIABLE
@@ -60,6 +60,15 @@ XdsProtocol = Annotated[
     typer.Option("--protocol", help="delta sends only what changed, sotw is the state of the world."),
 ]
 FleetMode = Annotated[Mode, typer.Option("--mode", help="The fleet's mode.")]
+Database = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        envvar="BROWNOUT_DATABASE",
+        metavar="URL",
+        help="The path of a SQLite file, sqlite:///PATH, or postgresql://USER:PASSWORD@HOST:PORT/NAME.",
+    ),
+]
 EnvoyPath = Annotated[
     Path | None,
     typer.Option(

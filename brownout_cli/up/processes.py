@@ -6,7 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
 from brownout_cli.errors import CliError
 
@@ -62,16 +62,23 @@ class Child:
         except TimeoutError as error:
             await self.stop()
             raise CliError(f"{self.name} did not get ready in {timeout:g} s{self._last_lines()}") from error
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
 
     @property
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
 
-    async def ended(self) -> CliError:
-        """Wait until it ends by itself; the error says how, with its last lines."""
+    async def watch(self) -> NoReturn:
+        """Wait until it ends by itself.
+
+        Raises:
+            CliError: it did; says how, with its last lines.
+        """
         await asyncio.shield(self._reader)
-        return self._death()
+        raise self._death()
 
     async def stop(self) -> None:
         """SIGTERM, and SIGKILL if that does not end it."""

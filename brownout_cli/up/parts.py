@@ -1,0 +1,104 @@
+"""The parts that `brownout up` runs: control plane, sample upstream, Envoy."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import migrations
+from brownout_cli.addresses import Address, choose, listen
+from brownout_cli.bootstrap import NodeIdentity, bootstrap
+from brownout_cli.commands.envoy import envoy_environment
+from brownout_cli.control_plane import ControlPlane, control_plane
+from brownout_cli.envoy_binary import find_envoy
+from brownout_cli.up import sample
+from brownout_cli.up.configuration import FLEET, configure, stored_listener
+from brownout_cli.up.processes import Child
+
+_LOOPBACK = "127.0.0.1"
+_START_SECONDS = 30.0
+# Envoy's last line before it serves: listeners and routes have come from the control plane.
+_ENVOY_READY = "all dependencies initialized. starting workers"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the command's options say; a port of 0 is any free one.
+
+    Attributes:
+        data_dir: for the database and the logs.
+        http_port: REST.
+        xds_port: where Envoy connects.
+        envoy_port: Envoy's listener; None: the stored one, or 10000.
+        admin_port: Envoy's admin interface.
+        upstream_port: the sample upstream.
+        envoy: Envoy's executable; None: the installed one.
+    """
+
+    data_dir: Path
+    http_port: int
+    xds_port: int
+    envoy_port: int | None
+    admin_port: int
+    upstream_port: int
+    envoy: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Everything, running.
+
+    Attributes:
+        plane: the control plane.
+        listener: where Envoy accepts requests.
+        admin: Envoy's admin interface.
+        children: the other processes.
+    """
+
+    plane: ControlPlane
+    listener: Address
+    admin: Address
+    children: tuple[Child, ...]
+
+
+@asynccontextmanager
+async def everything(settings: Settings) -> AsyncIterator[Running]:
+    """Start everything, and end it when the block is left, Envoy first.
+
+    Raises:
+        CliError: a port is taken, there is no Envoy, or a process does not start.
+        StoreError: the database cannot be used.
+    """
+    binary = find_envoy(settings.envoy)
+    folder = settings.data_dir
+    folder.mkdir(parents=True, exist_ok=True)
+    database = str(folder / "brownout.db")
+    async with AsyncExitStack() as stack:
+        http = stack.enter_context(listen(Address(_LOOPBACK, settings.http_port), "--http-port"))
+        xds = choose(Address(_LOOPBACK, settings.xds_port), "--xds-port")
+        admin = choose(Address(_LOOPBACK, settings.admin_port), "--admin-port")
+        upstream = choose(Address(_LOOPBACK, settings.upstream_port), "--upstream-port")
+        await asyncio.to_thread(migrations.migrate, database)
+        plane = await stack.enter_async_context(control_plane(database, http, xds))
+        listener = _listener(plane, settings.envoy_port)
+        await configure(plane.service, listener, upstream)
+
+        command = [sys.executable, "-m", sample.__name__, upstream.host, str(upstream.port)]
+        server = Child("the sample upstream", command, folder / "upstream.log")
+        await server.start(sample.READY, _START_SECONDS)
+        stack.push_async_callback(server.stop)
+
+        config = bootstrap(NodeIdentity("up", FLEET), [plane.xds], admin=admin)
+        command = [str(binary), "--config-yaml", json.dumps(config), "--disable-hot-restart"]
+        envoy = Child("Envoy", command, folder / "envoy.log", envoy_environment())
+        await envoy.start(_ENVOY_READY, _START_SECONDS)
+        stack.push_async_callback(envoy.stop)
+        yield Running(plane, listener, admin, (server, envoy))
+
+
+def _listener(plane: ControlPlane, port: int | None) -> Address:
+    stored = stored_listener(plane.service.catalog) or Address(_LOOPBACK, 10000)
+    return choose(stored if port is None else Address(stored.host, port), "--envoy-port")
