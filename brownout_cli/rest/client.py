@@ -11,7 +11,6 @@ from urllib.parse import quote
 import httpx
 
 API = "/api/v1"
-DEFAULT_SERVER = "http://127.0.0.1:8080"
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 
 
@@ -45,6 +44,11 @@ class Reply:
     status: int
     body: Any
     etag: str | None
+
+    @property
+    def revision(self) -> int:
+        """The revision in the entity tag; 0 without one."""
+        return int((self.etag or '"0"').strip('"'))
 
     @property
     def created(self) -> bool:

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -90,7 +90,7 @@ def talking(
         )
 
 
-def fail(message: str, code: Exit) -> None:
+def fail(message: str, code: Exit) -> NoReturn:
     """Print an error on stderr and leave with `code`.
 
     Raises:
