@@ -1,18 +1,35 @@
 """YAML that goes out: what an export prints."""
 
 import io
+import re
 from typing import Any
 
-from ruamel import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.representer import SafeRepresenter
 
 from api.bodies import JSON, YAML_TYPES
+
+_SPECIAL = re.compile(
+    r"[^\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+
+
+class _Representer(SafeRepresenter):
+    """Writes line breaks and control characters as escapes: other styles would fold or lose them."""
+
+    def represent_str(self, data: str) -> Any:
+        return self.represent_scalar("tag:yaml.org,2002:str", data, '"' if _SPECIAL.search(data) else None)
+
+
+_Representer.add_representer(str, _Representer.represent_str)
 
 
 def to_yaml(content: Any) -> bytes:
     """A document in block style, keys in the given order, as people read and version it."""
-    emitter = yaml.YAML(typ="safe", pure=True)
-    emitter.default_flow_style = False  # type: ignore[assignment]  # ruamel declares its default, None
-    emitter.sort_base_mapping_type_on_output = False
+    emitter = YAML(typ="safe", pure=True)
+    emitter.Representer = _Representer
+    emitter.default_flow_style = False
+    emitter.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # declared None, its default
     emitter.allow_unicode = True
     emitter.width = 110
     stream = io.BytesIO()

@@ -88,7 +88,7 @@ async def put_endpoint(
 )
 async def delete_endpoint(core: Core, fleet: FleetName, name: EndpointName, write: Write) -> Response:
     """The endpoint and its fault."""
-    guard = write.conditions.guard(f"endpoint {fleet}/{name}", core.get_endpoint(fleet, name))
+    guard = write.conditions.guard(f"endpoint {fleet}/{name}", core.catalog.endpoint(fleet, name))
     await core.delete_endpoint(fleet, name, actor=write.actor, if_match=guard)
     return gone()
 

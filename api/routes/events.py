@@ -44,16 +44,18 @@ async def follow(
 
 async def _revisions(parts: Parts, fleet: str | None, seen: int) -> AsyncIterator[Event]:
     yield Event("hello", {"revision": parts.service.catalog.revision})
+    halts: frozenset[str] | None = None
     async for catalog in parts.catalogs.subscribe():
-        if catalog.revision <= seen:
+        if catalog.revision > seen:
+            for revision in await _since(parts.service, seen):
+                if fleet is None or _concerns(fleet, revision):
+                    yield Event("revision", revision, id=revision["number"])
+                seen = max(seen, revision["number"])
+        elif catalog.halts == halts:
             continue
-        for revision in await _since(parts.service, seen):
-            if fleet is None or _concerns(fleet, revision):
-                yield Event("revision", revision, id=revision["number"])
-            seen = max(seen, revision["number"])
-        for name in [fleet] if fleet is not None else list(catalog.fleets):
-            if name in catalog.fleets:
-                yield Event("fleet", progress_view(catalog, parts.status, name))
+        halts = catalog.halts  # a halt is in force before it is recorded
+        for name in catalog.fleets if fleet is None else {fleet} & catalog.fleets.keys():
+            yield Event("fleet", progress_view(catalog, parts.status, name))
 
 
 async def _since(service: Service, seen: int) -> list[dict[str, Any]]:

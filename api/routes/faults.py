@@ -66,6 +66,6 @@ async def put_fault(core: Core, fleet: FleetName, name: EndpointName, body: Body
 )
 async def delete_fault(core: Core, fleet: FleetName, name: EndpointName, write: Write) -> Response:
     """The endpoint answers as its upstream does again."""
-    guard = write.conditions.guard(f"endpoint {fleet}/{name}", core.get_endpoint(fleet, name))
+    guard = write.conditions.guard(f"endpoint {fleet}/{name}", core.catalog.endpoint(fleet, name))
     await core.delete_fault(fleet, name, actor=write.actor, if_match=guard)
     return gone()

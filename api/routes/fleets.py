@@ -85,7 +85,7 @@ async def put_fleet(core: Core, fleet: FleetName, body: Body, write: Write) -> R
 )
 async def delete_fleet(core: Core, fleet: FleetName, write: Write) -> Response:
     """The fleet with its endpoints; its Envoys keep what they have."""
-    guard = write.conditions.guard(f"fleet {fleet!r}", core.get_fleet(fleet))
+    guard = write.conditions.guard(f"fleet {fleet!r}", core.catalog.fleets.get(fleet))
     await core.delete_fleet(fleet, actor=write.actor, if_match=guard)
     return gone()
 

@@ -106,7 +106,7 @@ async def put_profile(core: Core, name: ProfileName, body: Body, write: Write) -
 )
 async def delete_profile(core: Core, name: ProfileName, write: Write) -> Response:
     """409 while a fault uses it; `errors` names the endpoints."""
-    guard = write.conditions.guard(f"profile {name!r}", core.get_profile(name))
+    guard = write.conditions.guard(f"profile {name!r}", core.catalog.profiles.get(name))
     await core.delete_profile(name, actor=write.actor, if_match=guard)
     return gone()
 

@@ -79,6 +79,6 @@ async def put_upstream(core: Core, name: UpstreamName, body: Body, write: Write)
 )
 async def delete_upstream(core: Core, name: UpstreamName, write: Write) -> Response:
     """409 while an endpoint uses it; `errors` names the endpoints."""
-    guard = write.conditions.guard(f"upstream {name!r}", core.get_upstream(name))
+    guard = write.conditions.guard(f"upstream {name!r}", core.catalog.upstreams.get(name))
     await core.delete_upstream(name, actor=write.actor, if_match=guard)
     return gone()
