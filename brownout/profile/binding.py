@@ -22,9 +22,9 @@ _LONGEST_NAME = 256
 class Binding(Model):
     """A fault's own part.
 
-    `percent` of the matching requests take part until `expires_at` (aware); `label` comes back as `x-fault-profile`;
-    `headers` tells whether `x-fault-*` headers are added; `endpoint` identifies whose state it is.
-    `upstream_protocol` http2 says that a response which comes before the request has ended may be held.
+    `percent` of the matching requests take part until `expires_at` (aware, UTC). `label` comes back as
+    `x-fault-profile`; `headers` tells whether `x-fault-*` headers are added; `endpoint` says whose state it is.
+    With `upstream_protocol` http2, a response may be held although its request has not ended.
     """
 
     percent: Annotated[float, Field(ge=0, le=100)] = 100.0

@@ -27,7 +27,7 @@ _MISPLACED_IN_PROFILE = {
 }
 _MISPLACED_IN_ROUTE = {
     **_ONLY_IN_FILTER,
-    "match": "belongs to an entry of endpoints in the filter-level configuration: Envoy has matched the route already",
+    "match": "belongs to an entry of endpoints: Envoy has matched the route already",
 }
 _MISPLACED_IN_FILTER = {"match": "belongs to an entry of endpoints"}
 # Beside `endpoints` these are every entry's default.
@@ -50,7 +50,7 @@ class EndpointConfig(Model):
 
 
 class FilterConfig(Model):
-    """The filter-level configuration: a list of endpoints (the first that matches wins), one behaviour, or neither.
+    """The filter-level configuration: endpoints (the first that matches wins), one behaviour, or neither.
 
     `halted` stops all injection of the process.
     """

@@ -17,8 +17,8 @@ _EXPECTED = 'expected a percentile from "p0" to "p100", like "p50" or "p99.9"'
 class Distribution(Model):
     """A distribution by some of its quantiles.
 
-    `points` are (quantile from 0 to 1, nanoseconds), ascending; durations never decrease. Between two points the
-    duration is linear in the quantile.
+    `points` are (quantile from 0 to 1, nanoseconds), ascending; durations never decrease. Between two points
+    the duration is linear in the quantile.
     """
 
     points: tuple[tuple[float, int], ...]
@@ -48,7 +48,8 @@ def read_distribution(value: Value) -> Distribution | None:
     if entries is None:
         return None
     if not entries:
-        return value.fail("expected at least one percentile, found an empty mapping")
+        value.fail("expected at least one percentile, found an empty mapping")
+        return None
     points: dict[float, tuple[int, str, Value]] = {}
     for key, child in entries:
         nanoseconds = duration(child)

@@ -61,7 +61,7 @@ def _term(term: re.Match[str], text: str) -> int:
 
 
 def _fraction(digits: str, unit: int) -> int:
-    """Count as Go does: digits beyond 63 bits are ignored, the product is floating-point, the result truncated."""
+    """Count as Go does: digits beyond 63 bits are ignored, the product is a double, the result truncated."""
     value, scale = 0, 1.0
     for digit in digits:
         longer = value * 10 + int(digit)

@@ -1,8 +1,8 @@
-"""What can be wrong with a document: every finding has a path and says what was expected and what was found."""
+"""What is wrong with a document: every finding has a path, and says what was expected and what was found."""
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 Key = str | int
@@ -13,7 +13,7 @@ _SHOWN = 40
 
 
 class FieldError(NamedTuple):
-    """One finding. `path` is like `endpoints[1].responses[0].status`; the document itself has the path `""`."""
+    """One finding; `path` is like `endpoints[1].responses[0].status`, and `""` for the document itself."""
 
     path: str
     message: str
@@ -53,21 +53,22 @@ def quoted(text: str) -> str:
 
 def found(value: object) -> str:
     """Describe a value that was not expected: its kind and, for a scalar, what it is, shortened."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f"the string {quoted(value)}"
-    if isinstance(value, int):
-        return f"the integer {_shortened(value)}"
-    if isinstance(value, float):
-        return f"the number {value!r}"
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list"
-    return f"a value of type {type(value).__name__}"
+    match value:
+        case None | True | False:
+            text = json.dumps(value)
+        case str():
+            text = f"the string {quoted(value)}"
+        case int():
+            text = f"the integer {_shortened(value)}"
+        case float():
+            text = f"the number {value!r}"
+        case Mapping():
+            text = "a mapping"
+        case list() | tuple():
+            text = "a list"
+        case _:
+            text = f"a value of type {type(value).__name__}"
+    return text
 
 
 def _shortened(value: int) -> str:

@@ -112,14 +112,15 @@ def read_headers(value: Value) -> tuple[Header, ...] | None:
     def read(item: Value) -> Header | None:
         nonlocal content_types
         name_at, value_at = _parts(item)
-        name = name_at and _name(name_at)
-        if name == "content-type" and name_at:
+        name = None if name_at is None else _name(name_at)
+        if name_at is not None and name == "content-type":
             content_types += 1
             if content_types == 2:
                 name_at.fail("content-type is given twice")
-            if value_at and isinstance(value_at.raw, str) and is_blank(value_at.raw):
-                return value_at.fail(f"expected a content type, found only blanks: {quoted(value_at.raw)}")
-        text = value_at and _value(value_at)
+            if value_at is not None and isinstance(value_at.raw, str) and is_blank(value_at.raw):
+                value_at.fail(f"expected a content type, found only blanks: {quoted(value_at.raw)}")
+                return None
+        text = None if value_at is None else _value(value_at)
         return None if name is None or text is None else Header(name=name, value=text)
 
     return value.each(read)

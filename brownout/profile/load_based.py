@@ -62,9 +62,10 @@ def read_load_based(value: Value) -> LoadBased | None:
         if threshold is None:
             return None
         if thresholds and threshold <= thresholds[0]:
-            return at.fail(
-                f"expected an integer greater than healthy.threshold_in_flight ({thresholds[0]}), found {threshold}"
+            at.fail(
+                f"expected more than healthy.threshold_in_flight, which is {thresholds[0]}, found {threshold}"
             )
+            return None
         thresholds.append(threshold)
         return threshold
 
@@ -81,7 +82,7 @@ def read_load_based(value: Value) -> LoadBased | None:
     healthy = fields.required("healthy", read_tier)
     tipping_point = fields.required("tipping_point", read_tier)
     grey_zone = fields.optional("grey_zone", _read_grey_zone)
-    scope = fields.defaulted("scope", _scope, "process")
+    scope: Scope = fields.defaulted("scope", _scope, "process")
     if healthy is None or tipping_point is None:
         return None
     return LoadBased(healthy=healthy, tipping_point=tipping_point, grey_zone=grey_zone, scope=scope)

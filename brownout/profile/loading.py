@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from brownout.profile.behavior import Behavior
 from brownout.profile.configuration import FilterConfig, RouteConfig, read_filter, read_profile, read_route
-from brownout.profile.documents import as_value
+from brownout.profile.documents import read_document
 from brownout.profile.reading import Findings, Value
 
 Raw = Mapping[str, Any] | bytes | str
@@ -49,7 +49,8 @@ def load_filter_config(raw: Raw) -> FilterConfig:
 
 def _load(raw: Raw, read: Callable[[Value], T | None], path: str = "") -> T:
     findings = Findings(path)
-    result = read(Value(as_value(raw), findings))
+    value = read_document(raw, findings) if isinstance(raw, bytes | str) else raw
+    result = read(Value(value, findings))
     findings.check()
     assert result is not None, "a reader that returns None has noted why"  # noqa: S101
     return result

@@ -1,7 +1,7 @@
 """Reading parsed documents strictly: no coercion, no unknown field, every finding at once with its path."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from brownout.profile.errors import FieldError, Key, ValidationFailed, found, join_path, quoted
 
@@ -10,18 +10,26 @@ T = TypeVar("T")
 MAX_FINDINGS = 1_000
 """So many findings are listed; a document with more is not read further."""
 
+MAX_DEPTH = 64
+"""So deeply may mappings and lists be nested."""
+
 _SUGGESTIONS = 20  # a suggestion costs a comparison with every known field
 
 
+class Refused:
+    """Stands in a document for a value that no document may hold: the finding has been noted."""
+
+
 class Findings:
-    """The findings of one document in the order of reading; a place that was found wrong is named once."""
+    """The findings of one document, in the order of reading."""
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
-        self._messages: dict[str, str] = {}
+        # Aliases lead to one place by several paths and merge keys to several by one: none is listed twice.
+        self._errors: dict[FieldError, None] = {}
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self._errors)
 
     def add(self, keys: Iterable[Key], message: str) -> None:
         """Note what is wrong at `keys`.
@@ -29,21 +37,30 @@ class Findings:
         Raises:
             ValidationFailed: There are too many findings to go on.
         """
-        self._messages.setdefault(join_path(self._prefix, keys), message)
-        if len(self._messages) >= MAX_FINDINGS:
+        self._errors[FieldError(join_path(self._prefix, keys), message)] = None
+        if len(self._errors) >= MAX_FINDINGS:
             listed = [
                 *self._errors(),
                 FieldError(self._prefix, f"only the first {MAX_FINDINGS} errors are listed"),
             ]
             raise ValidationFailed(listed)
 
+    def stop(self, message: str) -> NoReturn:
+        """Refuse the document as a whole.
+
+        Raises:
+            ValidationFailed: This, and what was found before.
+        """
+        raise ValidationFailed([*self._errors, FieldError(self._prefix, message)])
+
+    def stop_too_deep(self) -> NoReturn:
+        """Refuse the document because of its nesting."""
+        self.stop(f"expected at most {MAX_DEPTH} levels of nesting, found more")
+
     def check(self) -> None:
         """Raise ValidationFailed if there is any finding."""
-        if self._messages:
-            raise ValidationFailed(self._errors())
-
-    def _errors(self) -> list[FieldError]:
-        return [FieldError(path, message) for path, message in self._messages.items()]
+        if self._errors:
+            raise ValidationFailed(self._errors)
 
 
 class Value:
@@ -52,24 +69,24 @@ class Value:
     Whatever reads a value returns None after a finding; null is never a valid value.
     """
 
-    __slots__ = ("_key", "_parent", "findings", "raw")
+    __slots__ = ("findings", "key", "parent", "raw")
 
     def __init__(
         self, raw: object, findings: Findings, parent: "Value | None" = None, key: Key | None = None
     ) -> None:
         self.raw = raw
         self.findings = findings
-        self._parent = parent
-        self._key = key
+        self.parent = parent
+        self.key = key
 
     @property
     def keys(self) -> list[Key]:
         """The way from the document's root."""
         keys: list[Key] = []
         here: Value | None = self
-        while here is not None and here._key is not None:
-            keys.append(here._key)
-            here = here._parent
+        while here is not None and here.key is not None:
+            keys.append(here.key)
+            here = here.parent
         keys.reverse()
         return keys
 
@@ -82,13 +99,15 @@ class Value:
         self.findings.add(self.keys, message)
 
     def expected(self, what: str) -> None:
-        """Note what was expected here, and what was found."""
-        self.findings.add(self.keys, f"expected {what}, found {found(self.raw)}")
+        """Note what was expected here, and what was found (unless that is noted already)."""
+        if not isinstance(self.raw, Refused):
+            self.findings.add(self.keys, f"expected {what}, found {found(self.raw)}")
 
     def entries(self, expected: str) -> "list[tuple[str, Value]] | None":
         """Return the keys and values of a mapping, without those whose key is no string."""
         if not isinstance(self.raw, dict | Mapping):
-            return self.expected(expected)
+            self.expected(expected)
+            return None
         entries = []
         for key, raw in self.raw.items():
             if isinstance(key, str):
@@ -100,7 +119,8 @@ class Value:
     def each(self, read: "Callable[[Value], T | None]") -> tuple[T, ...] | None:
         """Return the items of a list as `read` returns them; None, after reading all, if any is wrong."""
         if not isinstance(self.raw, list | tuple):
-            return self.expected("a list")
+            self.expected("a list")
+            return None
         results = [read(self.child(index, raw)) for index, raw in enumerate(self.raw)]
         return None if None in results else tuple(results)  # type: ignore[arg-type]  # None was just ruled out
 
@@ -145,7 +165,8 @@ class Fields:
         """Return the field as `read` returns it; a finding if it is missing."""
         child = self._fields.get(name)
         if child is None:
-            return self._value.child(name).fail("is required")
+            self._value.child(name).fail("is required")
+            return None
         return read(child)
 
     def optional(self, name: str, read: Callable[[Value], T | None]) -> T | None:

@@ -23,7 +23,7 @@ _LOCAL_FIELDS = ("body", "headers")
 
 
 class LocalResponse(Model):
-    """What a forced response carries. `body` None stands for nothing below 400 and a generated text from there on."""
+    """What a forced response carries; no `body` means none below 400, a generated one from there on."""
 
     body: str | None = None
     headers: tuple[Header, ...] = ()
@@ -41,7 +41,8 @@ class Response(Model):
 def read_responses(value: Value) -> tuple[Response, ...] | None:
     """Read a list of one or more responses."""
     if isinstance(value.raw, list | tuple) and not 1 <= len(value.raw) <= MAX_RESPONSES:
-        return value.fail(f"expected 1 to {MAX_RESPONSES} responses, found {len(value.raw)}")
+        value.fail(f"expected 1 to {MAX_RESPONSES} responses, found {len(value.raw)}")
+        return None
     return value.each(_read_response)
 
 
@@ -72,7 +73,8 @@ def _read_local_response(value: Value, status: int | None) -> LocalResponse | No
     def read_body(body: Value) -> str | None:
         text = string(body)
         if text and status in BODYLESS:
-            return body.fail(f"expected no body, because status {status} has none, found {quoted(text)}")
+            body.fail(f"expected no body, because status {status} has none, found {quoted(text)}")
+            return None
         return text
 
     return LocalResponse(

@@ -1,19 +1,15 @@
 """Reading scalars: strings, integers, numbers, truth values, choices, durations."""
 
 import math
-import re
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
 from brownout.profile.durations import parse_duration
-from brownout.profile.errors import quoted
+from brownout.profile.literals import check_text
 from brownout.profile.reading import Value
 
 T = TypeVar("T")
 Text = TypeVar("Text", bound=str)
-
-# U+0000 ends a string in C and is refused by PostgreSQL; half a surrogate pair has no UTF-8.
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def string(value: Value) -> str | None:
@@ -22,11 +18,11 @@ def string(value: Value) -> str | None:
     if not isinstance(raw, str):
         value.expected("a string")
         return None
-    unwritable = _UNWRITABLE.search(raw)
-    if unwritable:
-        value.fail(f"expected text without U+{ord(unwritable[0]):04X}, found {quoted(raw)}")
+    try:
+        return check_text(raw)
+    except ValueError as error:
+        value.fail(str(error))
         return None
-    return raw
 
 
 def converted(convert: Callable[[str], T]) -> Callable[[Value], T | None]:
