@@ -1,6 +1,6 @@
 """The model: what can be configured, as entities without I/O."""
 
-from brownout.domain.base import Entity, Raw
+from brownout.domain.base import Entity, Named, Raw
 from brownout.domain.catalog import ALL_FLEETS, Catalog, Damage, EndpointList, Stored
 from brownout.domain.draft import Draft
 from brownout.domain.endpoint import DEFAULT_TIMEOUT, Endpoint, EndpointMatch, Retry
@@ -39,6 +39,7 @@ __all__ = [
     "ListenerTls",
     "Locality",
     "Mode",
+    "Named",
     "NodeSelector",
     "NotFound",
     "Profile",

@@ -1,11 +1,13 @@
 """The base of all entities, and how a document becomes one."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from brownout.domain.problems import field_errors
+from brownout.domain.revision import Kind
+from brownout.domain.scalars import Name
 from brownout.profile import FieldError, ValidationFailed, parse_document
 from brownout.profile.errors import found
 
@@ -37,6 +39,14 @@ class Entity(BaseModel):
     def document(self) -> dict[str, Any]:
         """Return plain JSON-able data, every field included, in the order of the declaration."""
         return self.model_dump(mode="json")
+
+
+class Named(Entity):
+    """What has a name of its own and a revision for every change."""
+
+    kind: ClassVar[Kind]
+
+    name: Name
 
 
 def as_mapping(raw: object, *, path: str = "") -> dict[str, Any]:

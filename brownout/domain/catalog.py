@@ -1,10 +1,10 @@
 """The catalog: everything that is configured, in memory, immutable."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
-from brownout.domain.base import Entity
+from brownout.domain.base import Named
 from brownout.domain.endpoint import Endpoint
 from brownout.domain.fleet import Fleet
 from brownout.domain.profile import Profile
@@ -12,7 +12,7 @@ from brownout.domain.revision import Kind, Revision
 from brownout.domain.upstream import Upstream
 from brownout.profile import FieldError
 
-E_co = TypeVar("E_co", bound=Entity, covariant=True)
+E_co = TypeVar("E_co", bound=Named, covariant=True)
 
 ALL_FLEETS = "*"
 """The key under which a halt of all fleets is kept."""
@@ -90,7 +90,7 @@ class Catalog:
         """Return one endpoint."""
         return next((each for each in self.endpoints(fleet) if each.entity.name == name), None)
 
-    def find(self, kind: Kind, key: str) -> Stored[Entity] | None:
+    def find(self, kind: Kind, key: str) -> Stored[Named] | None:
         """Return the entity that revisions call `kind` and `key`."""
         match kind:
             case "profile":
@@ -105,12 +105,32 @@ class Catalog:
             case _:
                 return None
 
+    def keys(self, kind: Kind) -> Iterable[str]:
+        """Return all keys that `find` knows of a kind."""
+        match kind:
+            case "profile":
+                return self.profiles
+            case "upstream":
+                return self.upstreams
+            case "fleet":
+                return self.fleets
+            case "endpoint":
+                return (
+                    f"{fleet}/{each.entity.name}"
+                    for fleet, found in self.lists.items()
+                    for each in found.items
+                )
+            case _:
+                return ()
+
     def halted(self, fleet: str) -> bool:
         """Whether `fleet` injects nothing, by its own halt or by the halt of all."""
         return fleet in self.halts or ALL_FLEETS in self.halts
 
     def users_of(self, kind: Kind, name: str) -> Iterator[str]:
         """Yield the keys (`edge/pay`) of the endpoints that refer to the profile or upstream `name`."""
+        if kind not in {"profile", "upstream"}:
+            return
         for fleet, found in self.lists.items():
             for each in found.items:
                 fault = each.entity.fault
@@ -128,7 +148,7 @@ class Catalog:
         """
         return self.evolve(revision, _decode(revision))
 
-    def evolve(self, revision: Revision, entity: Entity | None) -> "Catalog":
+    def evolve(self, revision: Revision, entity: Named | None) -> "Catalog":
         """Do what `apply` does when the entity of `revision.after` is already at hand."""
         if revision.kind == "halt":
             on = revision.action == "halt"
@@ -140,7 +160,7 @@ class Catalog:
         changed = self._changed(revision, entity)
         return replace(self, revision=revision.number, damaged=damaged, **changed)
 
-    def _changed(self, revision: Revision, entity: Entity | None) -> dict[str, Any]:
+    def _changed(self, revision: Revision, entity: Named | None) -> dict[str, Any]:
         number, key = revision.number, revision.key
         stored = None if entity is None else Stored(entity, number)
         match revision.kind:
@@ -166,7 +186,7 @@ class Catalog:
                 return {"lists": {**self.lists, key: EndpointList(items, number)}}
 
 
-_ENTITIES: Mapping[Kind, type[Entity]] = {
+_ENTITIES: Mapping[Kind, type[Named]] = {
     "profile": Profile,
     "upstream": Upstream,
     "fleet": Fleet,
@@ -174,7 +194,7 @@ _ENTITIES: Mapping[Kind, type[Entity]] = {
 }
 
 
-def _decode(revision: Revision) -> Entity | None:
+def _decode(revision: Revision) -> Named | None:
     model = _ENTITIES.get(revision.kind)
     return None if model is None or revision.after is None else model.load(revision.after)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from brownout.domain.base import Entity
+from brownout.domain.base import Named
 from brownout.domain.catalog import Catalog
 from brownout.domain.revision import Action, Kind, Revision
 
@@ -27,8 +27,9 @@ class Draft:
         self._actor = actor
         self._at = at
 
-    def put(self, kind: Kind, key: str, entity: Entity, *, action: Action | None = None) -> bool:
+    def put(self, key: str, entity: Named, *, action: Action | None = None) -> bool:
         """Set an entity and return whether that changes anything."""
+        kind = entity.kind
         present = self.catalog.find(kind, key)
         damage = self.catalog.damaged.get((kind, key))
         if present is not None and damage is None and present.entity == entity:
@@ -78,7 +79,7 @@ class Draft:
         kind: Kind,
         key: str,
         content: tuple[_Document, _Document],
-        entity: Entity | None = None,
+        entity: Named | None = None,
     ) -> None:
         number = self.catalog.revision + 1
         revision = Revision(number, self._at, self._actor, action, kind, key, *content)

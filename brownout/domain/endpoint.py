@@ -1,14 +1,15 @@
 """An endpoint: one entry of a fleet's ordered list."""
 
 import re
-from typing import Annotated, Any, Self
+from typing import Annotated, ClassVar, Any, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 
-from brownout.domain.base import Entity
+from brownout.domain.base import Entity, Named
 from brownout.domain.fault import Fault
 from brownout.domain.hosts import ANY_HOST, normal_host
 from brownout.domain.problems import at
+from brownout.domain.revision import Kind
 from brownout.domain.scalars import Duration, Items, Name, distinct
 from brownout.profile import HeaderMatch, Match, dump
 
@@ -100,14 +101,15 @@ class Retry(Entity):
     per_try_timeout: Duration | None = None
 
 
-class Endpoint(Entity):
+class Endpoint(Named):
     """One entry; the first that matches wins, whatever the hosts.
 
     `timeout` 0 means none. In a `filter` fleet `upstream`, `timeout` and `retry` are null; elsewhere the
     first two are set (`brownout.domain.rules` holds that and fills in the default).
     """
 
-    name: Name
+    kind: ClassVar[Kind] = "endpoint"
+
     match: EndpointMatch = EndpointMatch()
     upstream: Name | None = None
     timeout: Duration | None = None

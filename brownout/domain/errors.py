@@ -49,9 +49,8 @@ class StaleRevision(BrownoutError):
     def __init__(self, what: str, expected: int, present: int) -> None:
         self.expected = expected
         self.present = present
-        super().__init__(
-            f"{what} is at revision {present}, not {expected}: read it again and repeat the change"
-        )
+        state = f"is at revision {present}" if present else "does not exist"
+        super().__init__(f"{what} {state}, not at revision {expected}: read again and repeat the change")
 
 
 def nearby(name: str, known: Iterable[str]) -> str:

@@ -1,12 +1,13 @@
 """A fleet: the Envoys that share a configuration."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, model_validator
 
-from brownout.domain.base import Entity
+from brownout.domain.base import Entity, Named
 from brownout.domain.hosts import is_ip
 from brownout.domain.problems import at
+from brownout.domain.revision import Kind
 from brownout.domain.scalars import Items, Name, Port, distinct
 from brownout.domain.tls import ListenerTls
 from brownout.profile.errors import quoted
@@ -31,14 +32,15 @@ class Listener(Entity):
     tls: ListenerTls | None = None
 
 
-class Fleet(Entity):
+class Fleet(Named):
     """A fleet; an Envoy belongs to it by its `node.cluster`.
 
     `mode` never changes after creation: `gateway` (Brownout owns the Envoy's configuration), `routes` (the
     Envoy has its own listeners), `filter` (the Envoy has everything, and gets the filter's configuration).
     """
 
-    name: Name
+    kind: ClassVar[Kind] = "fleet"
+
     mode: Mode = "gateway"
     listeners: Annotated[
         tuple[Listener, ...],

@@ -1,6 +1,7 @@
 """Pydantic's errors in the project's words: a path, what was expected there, and what was found."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -93,3 +94,23 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
         return annotation
     parts = getattr(annotation, "__args__", ())
     return next((model for each in parts if (model := _model_in(each)) is not None), None)
+
+
+class Problems:
+    """Collects the errors of several steps, to report them at once."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Keep the errors of a step that fails, and go on behind it."""
+        try:
+            yield
+        except ValidationFailed as failed:
+            self.errors += failed.errors
+
+    def check(self) -> None:
+        """Raise ValidationFailed if any step failed."""
+        if self.errors:
+            raise ValidationFailed(self.errors)

@@ -1,7 +1,7 @@
 """A profile: a named fault behaviour."""
 
 import json
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import (
     ModelWrapValidatorHandler,
@@ -11,20 +11,22 @@ from pydantic import (
     model_validator,
 )
 
-from brownout.domain.base import Entity
+from brownout.domain.base import Named
 from brownout.domain.problems import nested
-from brownout.domain.scalars import Name, Prose
+from brownout.domain.revision import Kind
+from brownout.domain.scalars import Prose
 from brownout.profile import Behavior, ValidationFailed, dump, load_profile
 
 
-class Profile(Entity):
+class Profile(Named):
     """A named behaviour.
 
     `spec` is what the filter does. The document shows the specification as its author wrote it (`1000ms`
     stays `1000ms`, a default that was written out stays); two profiles are equal when their documents are.
     """
 
-    name: Name
+    kind: ClassVar[Kind] = "profile"
+
     description: Prose = ""
     spec: Behavior
 

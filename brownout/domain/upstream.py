@@ -1,12 +1,13 @@
 """An upstream: a real backend, an Envoy cluster."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from brownout.domain.base import Entity
+from brownout.domain.base import Entity, Named
 from brownout.domain.hosts import is_host_name, is_ip
 from brownout.domain.problems import at
+from brownout.domain.revision import Kind
 from brownout.domain.scalars import Duration, Items, Name, Port, distinct
 from brownout.domain.tls import UpstreamTls
 from brownout.profile.errors import quoted
@@ -53,13 +54,14 @@ class CircuitBreakers(Entity):
     max_retries: Annotated[int, Field(ge=0, le=2**32 - 1)] = _HIGH
 
 
-class Upstream(Entity):
+class Upstream(Named):
     """A backend.
 
     Its hosts are all IP addresses (EDS) or all host names (STRICT_DNS): Envoy has no cluster of both.
     """
 
-    name: Name
+    kind: ClassVar[Kind] = "upstream"
+
     hosts: Annotated[tuple[Host, ...], Items, Field(min_length=1), distinct("address and port")]
     protocol: Protocol = "http1"
     tls: UpstreamTls | None = None

@@ -16,6 +16,7 @@ from brownout.domain import (
     FieldError,
     Fleet,
     Kind,
+    Named,
     Profile,
     Stored,
     Upstream,
@@ -24,7 +25,7 @@ from brownout.domain import (
 )
 from brownout.store.tables import EndpointRow, FleetRow, HaltRow, ProfileRow, RevisionRow, UpstreamRow
 
-M = TypeVar("M", Profile, Upstream, Fleet, Endpoint)
+M = TypeVar("M", bound=Named)
 
 _DANGLING = "fault.profile"
 
@@ -32,10 +33,10 @@ _DANGLING = "fault.profile"
 def load_catalog(session: Session) -> Catalog:
     """Read everything, in one transaction of the caller's."""
     loader = _Loader()
-    profiles = loader.all("profile", Profile, session.exec(select(ProfileRow)))
-    upstreams = loader.all("upstream", Upstream, session.exec(select(UpstreamRow)))
+    profiles = loader.all(Profile, session.exec(select(ProfileRow)))
+    upstreams = loader.all(Upstream, session.exec(select(UpstreamRow)))
     fleet_rows = session.exec(select(FleetRow)).all()
-    fleets = loader.all("fleet", Fleet, fleet_rows)
+    fleets = loader.all(Fleet, fleet_rows)
     endpoint_rows: dict[str, list[EndpointRow]] = {row.name: [] for row in fleet_rows}
     for endpoint_row in session.exec(select(EndpointRow).order_by(col(EndpointRow.position))):
         endpoint_rows[endpoint_row.fleet].append(endpoint_row)
@@ -73,7 +74,7 @@ class _Loader:
         self.damaged: dict[tuple[Kind, str], Damage] = {}
 
     def all(
-        self, kind: Kind, model: type[M], rows: Iterable[ProfileRow | UpstreamRow | FleetRow]
+        self, model: type[M], rows: Iterable[ProfileRow | UpstreamRow | FleetRow]
     ) -> dict[str, Stored[M]]:
         """Return the sound ones by name, in the order of the names."""
         sound: dict[str, Stored[M]] = {}
@@ -81,7 +82,7 @@ class _Loader:
             try:
                 sound[row.name] = Stored(_read(model, row.name, row.document), row.revision)
             except ValidationFailed as failed:
-                self._damage(kind, row.name, failed.errors, row.document)
+                self._damage(model.kind, row.name, failed.errors, row.document)
         return sound
 
     def endpoint(
