@@ -81,7 +81,8 @@ def bootstrap(  # noqa: PLR0913 - an Envoy has that many sides
         admin: where Envoy's admin interface listens; none without.
         example: in modes `routes` and `filter`, the rest of the Envoy.
     """
-    dynamic: dict[str, Any] = {"ads_config": _ads_config(protocol)}
+    server = _server(protocol)
+    dynamic: dict[str, Any] = {"ads_config": server}
     static: dict[str, Any] = {"clusters": [_xds_cluster(xds)]}
     example = example or EXAMPLE
     if mode == "gateway":
@@ -91,19 +92,22 @@ def bootstrap(  # noqa: PLR0913 - an Envoy has that many sides
         routes = {"rds": {"config_source": _ADS, "route_config_name": "brownout"}}
         static["listeners"] = [http_listener(example.listen, routes)]
     else:
+        # A stream of its own: an Envoy has one ADS, which may be another control plane's, and Envoy (1.40 and
+        # older) crashes on a static cluster whose filter asks for ADS, which it makes after such clusters.
+        dynamic = {}
+        source = {"api_config_source": server, "resource_api_version": "V3"}
         static["listeners"] = [http_listener(example.listen, {"route_config": _all_to("upstream")})]
-        static["clusters"].append(cluster("upstream", example.upstream, module_filter(_ADS)))
-    result: dict[str, Any] = {
-        "node": node.as_dict(),
-        "dynamic_resources": dynamic,
-        "static_resources": static,
-    }
+        static["clusters"].append(cluster("upstream", example.upstream, module_filter(source)))
+    result: dict[str, Any] = {"node": node.as_dict()}
+    if dynamic:
+        result["dynamic_resources"] = dynamic
+    result["static_resources"] = static
     if admin:
         result["admin"] = {"address": _socket_address(admin)}
     return result
 
 
-def _ads_config(protocol: Protocol) -> dict[str, Any]:
+def _server(protocol: Protocol) -> dict[str, Any]:
     return {
         "api_type": "DELTA_GRPC" if protocol == "delta" else "GRPC",
         "transport_api_version": "V3",

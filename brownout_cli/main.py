@@ -5,6 +5,7 @@ import sys
 import typer
 from rich.markup import escape
 
+from brownout_cli import rest
 from brownout_cli.commands import envoy, migrate, serve, up
 from brownout_cli.errors import CliError
 from brownout_cli.rest.output import stderr
@@ -24,6 +25,7 @@ app.command("migrate")(migrate.migrate)
 app.command("envoy", context_settings=_PASS_ON)(envoy.envoy)
 app.command("bootstrap")(envoy.print_bootstrap)
 app.command("module-path")(envoy.module_path)
+rest.register(app)
 
 
 def run() -> None:

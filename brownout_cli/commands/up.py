@@ -45,8 +45,8 @@ def up(
 ) -> None:
     """Start everything on this machine, for a first look: control plane, a sample upstream, one Envoy.
 
-    It sends a little traffic through Envoy, compares what was configured with what was observed, and runs until
-    Ctrl-C, which ends every process it started. All of it listens on loopback only, and asks for no token.
+    It sends a little traffic through Envoy, compares configured with observed, and runs until
+    Ctrl-C, which ends all processes it started. All of it listens on loopback only, and asks for no token.
     """
     with needs_extra("server", "brownout up"):
         from brownout_cli.up import parts, run  # noqa: PLC0415 - the control plane is an extra

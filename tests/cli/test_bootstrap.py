@@ -62,9 +62,10 @@ def test_node_says_who_it_is() -> None:
     }
 
 
-def test_node_is_sent_once_per_stream() -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_node_is_sent_once_per_stream(mode: str) -> None:
     """Envoy does not repeat its 61 KB node with every request."""
-    assert printed()["dynamic_resources"]["ads_config"]["set_node_on_first_message_only"] is True
+    assert '"set_node_on_first_message_only": true' in json.dumps(printed("--mode", mode))
 
 
 def test_replicas() -> None:

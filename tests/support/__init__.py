@@ -10,6 +10,7 @@ from .bootstrap import cluster, fault, listener, module_filter, route, static_bo
 from .clients import async_client, client
 from .envoy import OLDER, REFERENCE, EnvoyProcess, envoy_binary
 from .raw import RawResponse, exchange
+from .server import ServerProcess
 from .upstream import Upstream
 from .waiting import free_port, wait_until, wait_until_async
 
@@ -21,6 +22,7 @@ __all__ = [
     "Gate",
     "RawResponse",
     "Request",
+    "ServerProcess",
     "Upstream",
     "async_client",
     "client",
