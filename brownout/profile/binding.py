@@ -23,7 +23,7 @@ class Binding(Model):
     """A fault's own part.
 
     `percent` of the matching requests take part until `expires_at` (aware, UTC). `label` comes back as
-    `x-fault-profile`; `headers` tells whether `x-fault-*` headers are added; `endpoint` says whose state it is.
+    `x-fault-profile`; `headers` tells whether `x-fault-*` is added at all; `endpoint` says whose state it is.
     With `upstream_protocol` http2, a response may be held although its request has not ended.
     """
 

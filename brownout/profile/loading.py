@@ -24,7 +24,7 @@ def load_profile(raw: Raw, *, path: str = "") -> Behavior:
     Raises:
         ValidationFailed: Every error at once.
     """
-    return _load(raw, read_profile, path)
+    return _load(raw, read_profile, Findings(path))
 
 
 def load_route_config(raw: Raw) -> RouteConfig:
@@ -33,7 +33,7 @@ def load_route_config(raw: Raw) -> RouteConfig:
     Raises:
         ValidationFailed: Every error at once.
     """
-    return _load(raw, read_route)
+    return _load(raw, read_route, Findings(from_envoy=True))
 
 
 def load_filter_config(raw: Raw) -> FilterConfig:
@@ -42,13 +42,12 @@ def load_filter_config(raw: Raw) -> FilterConfig:
     Raises:
         ValidationFailed: Every error at once.
     """
-    if raw in (b"", ""):
+    if isinstance(raw, bytes | str) and not raw:
         return FilterConfig()
-    return _load(raw, read_filter)
+    return _load(raw, read_filter, Findings(from_envoy=True))
 
 
-def _load(raw: Raw, read: Callable[[Value], T | None], path: str = "") -> T:
-    findings = Findings(path)
+def _load(raw: Raw, read: Callable[[Value], T | None], findings: Findings) -> T:
     value = read_document(raw, findings) if isinstance(raw, bytes | str) else raw
     result = read(Value(value, findings))
     findings.check()

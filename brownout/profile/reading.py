@@ -21,9 +21,16 @@ class Refused:
 
 
 class Findings:
-    """The findings of one document, in the order of reading."""
+    """The findings of one document, in the order of reading.
 
-    def __init__(self, prefix: str = "") -> None:
+    Args:
+        prefix: What every path begins with.
+        from_envoy: The document may have been a Struct in Envoy's own YAML, whose reader makes strings of
+            numbers with a fraction and of integers beyond 32 bits; such strings are then read as numbers.
+    """
+
+    def __init__(self, prefix: str = "", *, from_envoy: bool = False) -> None:
+        self.from_envoy = from_envoy
         self._prefix = prefix
         # Aliases lead to one place by several paths and merge keys to several by one: none is listed twice.
         self._errors: dict[FieldError, None] = {}
@@ -39,11 +46,7 @@ class Findings:
         """
         self._errors[FieldError(join_path(self._prefix, keys), message)] = None
         if len(self._errors) >= MAX_FINDINGS:
-            listed = [
-                *self._errors(),
-                FieldError(self._prefix, f"only the first {MAX_FINDINGS} errors are listed"),
-            ]
-            raise ValidationFailed(listed)
+            self.stop(f"only the first {MAX_FINDINGS} errors are listed")
 
     def stop(self, message: str) -> NoReturn:
         """Refuse the document as a whole.
@@ -122,7 +125,8 @@ class Value:
             self.expected("a list")
             return None
         results = [read(self.child(index, raw)) for index, raw in enumerate(self.raw)]
-        return None if None in results else tuple(results)  # type: ignore[arg-type]  # None was just ruled out
+        right = tuple(result for result in results if result is not None)
+        return right if len(right) == len(results) else None
 
 
 class Fields:

@@ -1,6 +1,7 @@
 """Reading scalars: strings, integers, numbers, truth values, choices, durations."""
 
-import math
+import re
+import sys
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
@@ -10,6 +11,8 @@ from brownout.profile.reading import Value
 
 T = TypeVar("T")
 Text = TypeVar("Text", bound=str)
+
+_LONGEST_NUMBER = 64
 
 
 def string(value: Value) -> str | None:
@@ -66,6 +69,8 @@ def integer(least: int, most: int, bounds: str = "") -> Callable[[Value], int | 
 
     def read(value: Value) -> int | None:
         raw = value.raw
+        if isinstance(raw, str) and value.findings.from_envoy:
+            raw = _unwrapped(raw)
         if isinstance(raw, int) and not isinstance(raw, bool) and least <= raw <= most:
             return int(raw)
         value.expected(expected)
@@ -79,18 +84,30 @@ def number(expected: str, accept: Callable[[float], bool]) -> Callable[[Value], 
 
     def read(value: Value) -> float | None:
         raw = value.raw
-        if isinstance(raw, int | float) and not isinstance(raw, bool):
-            try:
-                result = float(raw) + 0.0  # no negative zero
-            except OverflowError:
-                value.expected(expected)
-                return None
-            if math.isfinite(result) and accept(result):
+        if isinstance(raw, str) and value.findings.from_envoy:
+            raw = _unwrapped(raw)
+        if isinstance(raw, int | float) and not isinstance(raw, bool) and abs(raw) <= sys.float_info.max:
+            result = float(raw) + 0.0  # no negative zero
+            if accept(result):
                 return result
         value.expected(expected)
         return None
 
     return read
+
+
+# What Envoy's YAML reader passes on as a string when it stands in a Struct; `"200"` was a string before.
+_WITH_FRACTION = re.compile(r"(?=.*[.eE])[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_BEYOND_32_BITS = re.compile(r"-?[1-9][0-9]{9,18}")
+
+
+def _unwrapped(text: str) -> int | float | None:
+    if len(text) <= _LONGEST_NUMBER:
+        if _WITH_FRACTION.fullmatch(text):
+            return float(text)
+        if _BEYOND_32_BITS.fullmatch(text) and not -(2**31) <= int(text) < 2**31:
+            return int(text)
+    return None
 
 
 def plain_number(value: float) -> int | float:

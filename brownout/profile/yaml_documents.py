@@ -4,7 +4,8 @@ The parser's events are composed here and not by the library: only so have dupli
 budget, and scalars the meaning of YAML 1.2.
 """
 
-from typing import Any, Literal, NamedTuple, NoReturn
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
@@ -25,6 +26,7 @@ from brownout.profile.reading import MAX_DEPTH, Findings, Refused
 from brownout.profile.yaml_scalars import scalar
 
 _MERGE_KEY = "<<"
+_LONGEST_PROBLEM = 200  # the parser quotes some parts of a document in full
 _TAGS = {
     MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
     SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
@@ -77,17 +79,25 @@ def parse_yaml(text: str, findings: Findings, max_bytes: int) -> object:
             too far, or has too many findings.
     """
     composer = _Composer(findings, max_bytes)
-    try:
-        for event in YAML(typ="safe", pure=True).parse(text):
-            composer.take(event)
-    except MarkedYAMLError as error:
-        composer.stop(str(error.problem), error.problem_mark)
-    except ReaderError as error:
-        composer.stop(f"the character U+{error.character:04X} is not allowed")
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        # On some malformed texts the parser fails with its own mistakes instead of an error of its own.
-        composer.stop(f"expected YAML, found what its parser cannot read ({type(error).__name__})")
+    for event in _events(text, findings):
+        composer.take(event)
     return composer.result()
+
+
+def _events(text: str, findings: Findings) -> Iterator[Event]:
+    try:
+        yield from YAML(typ="safe", pure=True).parse(text)
+    except MarkedYAMLError as error:
+        findings.stop(_at(error.problem_mark, str(error.problem or error.context)[:_LONGEST_PROBLEM]))
+    except ReaderError as error:
+        findings.stop(f"the character U+{error.character:04X} is not allowed")
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # Some malformed texts run into mistakes of the parser instead of an error of its own.
+        findings.stop(f"expected YAML, found what its parser cannot read ({type(error).__name__})")
+
+
+def _at(mark: Any, message: str) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}: {message}" if mark else message
 
 
 class _Composer:
@@ -104,12 +114,8 @@ class _Composer:
 
     def result(self) -> object:
         if not self._roots:
-            self.stop("expected a document, found nothing")
+            self._findings.stop("expected a document, found nothing")
         return self._roots[0]
-
-    def stop(self, message: str, mark: Any = None) -> NoReturn:
-        """Refuse the document as a whole."""
-        self._findings.stop(f"line {mark.line + 1}, column {mark.column + 1}: {message}" if mark else message)
 
     def take(self, event: Event) -> None:
         if isinstance(event, ScalarEvent):
@@ -122,9 +128,9 @@ class _Composer:
             self._alias(event)
         elif isinstance(event, DocumentStartEvent):
             if self._roots:
-                self.stop("expected one document, found a second", event.start_mark)
+                self._findings.stop(_at(event.start_mark, "expected one document, found a second"))
             if event.version not in (None, (1, 2)):
-                self.stop("expected YAML 1.2, found another version", event.start_mark)
+                self._findings.stop(_at(event.start_mark, "expected YAML 1.2, found another version"))
 
     def _scalar(self, event: ScalarEvent) -> None:
         text: str = event.value
@@ -168,10 +174,14 @@ class _Composer:
 
     def _alias(self, event: AliasEvent) -> None:
         if event.anchor not in self._anchors:
-            self.stop(f"expected an anchor &{event.anchor} before its alias", event.start_mark)
+            self._findings.stop(
+                _at(event.start_mark, f"found no anchor for the alias {quoted(event.anchor)}")
+            )
         anchored = self._anchors[event.anchor]
         if anchored is None:
-            self.stop(f"*{event.anchor} stands inside of what it refers to", event.start_mark)
+            self._findings.stop(
+                _at(event.start_mark, f"the alias {quoted(event.anchor)} is inside its own anchor")
+            )
         self._grow(anchored.values, anchored.characters)
         self._place(anchored.value)
 
@@ -180,7 +190,7 @@ class _Composer:
         self._characters += characters
         # Without aliases, no document is refused here: a value takes two bytes or more, a character one.
         if self._values > self._max_bytes // 2 + 1 or self._characters > self._max_bytes:
-            self.stop(f"expected at most {self._max_bytes} bytes when all aliases are written out")
+            self._findings.stop(f"expected at most {self._max_bytes} bytes when all aliases are written out")
 
     def _note(self, message: str) -> None:
         self._findings.add([step for level in self._open for step in level.steps], message)
