@@ -1,7 +1,7 @@
 """An endpoint: one entry of a fleet's ordered list."""
 
 import re
-from typing import Annotated, ClassVar, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 

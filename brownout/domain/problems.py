@@ -1,8 +1,7 @@
 """Pydantic's errors in the project's words: a path, what was expected there, and what was found."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -97,18 +96,22 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 class Problems:
-    """Collects the errors of several steps, to report them at once."""
+    """Collects the errors of several steps, to report them at once.
+
+    Behind a failure inside of `with problems:` the next step goes on.
+    """
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
-    @contextmanager
-    def collecting(self) -> Iterator[None]:
-        """Keep the errors of a step that fails, and go on behind it."""
-        try:
-            yield
-        except ValidationFailed as failed:
-            self.errors += failed.errors
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, ValidationFailed):
+            self.errors += error.errors
+            return True
+        return False
 
     def check(self) -> None:
         """Raise ValidationFailed if any step failed."""

@@ -8,7 +8,7 @@ from brownout.domain.base import Entity, Named
 from brownout.domain.hosts import is_host_name, is_ip
 from brownout.domain.problems import at
 from brownout.domain.revision import Kind
-from brownout.domain.scalars import Duration, Items, Name, Port, distinct
+from brownout.domain.scalars import Duration, Items, Port, distinct
 from brownout.domain.tls import UpstreamTls
 from brownout.profile.errors import quoted
 
