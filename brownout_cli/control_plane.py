@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from api.app import create_app
 from brownout.ports import FleetStatus
 from brownout.service import Service
-from brownout.store import ChangeFeed, Store
+from brownout.store import Store
 from brownout_cli.addresses import Address
 from brownout_cli.serving import HttpServer
 from xds_server import XdsServer
@@ -56,15 +56,12 @@ async def control_plane(database: str, http: socket.socket, xds: Address) -> Asy
     """
     async with AsyncExitStack() as stack:
         store = await asyncio.to_thread(Store, database)
-        stack.push_async_callback(asyncio.to_thread, store.close)
-        feed = ChangeFeed()
-        service = Service(store, feed)
-        stack.callback(feed.close)
-        server = XdsServer(feed)
+        service = await stack.enter_async_context(Service(store))
+        server = XdsServer(service.feed)
         port = await server.start(xds.host, xds.port)
         stack.push_async_callback(server.stop, _XDS_GRACE_SECONDS)
         app = create_app(
-            service, server.status, feed, registry=CollectorRegistry(), version=version("brownout")
+            service, server.status, service.feed, registry=CollectorRegistry(), version=version("brownout")
         )
         rest = HttpServer(app)
         task = await rest.start(http)

@@ -16,7 +16,7 @@ _SECTIONS = ("profiles", "upstreams", "fleets")
 
 @dataclass(frozen=True, slots=True)
 class WantedFleet:
-    """A fleet as it should be; `endpoints` None leaves its list alone. `path` is its place in the document."""
+    """A fleet as it should be; `endpoints` None leaves its list alone. `path` is its place in it."""
 
     fleet: Fleet
     endpoints: tuple[Endpoint, ...] | None

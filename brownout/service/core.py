@@ -21,14 +21,14 @@ def utc_now() -> datetime:
 
 
 class Core:
-    """Runs the store in its own thread and publishes what it commits.
+    """Runs the store in its own thread and publishes what it commits; `async with` starts and closes it.
 
     Attributes:
         feed: Tells the catalog as it is shown, from `start` to `close`.
     """
 
-    def __init__(self, store: Store, *, clock: Clock = utc_now) -> None:
-        self.feed = ChangeFeed()
+    def __init__(self, store: Store, feed: ChangeFeed | None = None, *, clock: Clock = utc_now) -> None:
+        self.feed = ChangeFeed() if feed is None else feed
         self._store = store
         self._clock = clock
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="brownout-store")
@@ -43,7 +43,7 @@ class Core:
         return self._shown
 
     async def start(self) -> None:
-        """Begin to publish."""
+        """Publish what is there."""
         self.feed.publish(self._shown)
 
     async def close(self) -> None:

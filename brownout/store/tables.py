@@ -75,7 +75,7 @@ class FleetRow(Table, table=True):
 
 
 class EndpointRow(Table, table=True):
-    """An endpoint; `position` orders those of a fleet, the references repeat its document for foreign keys."""
+    """An endpoint; `position` orders a fleet's, the references repeat its document for foreign keys."""
 
     __tablename__ = "endpoints"
     __table_args__ = (
