@@ -1,0 +1,170 @@
+"""Upstreams that answer before the request's body has ended, on each Envoy version.
+
+Envoy crashes when a filter in upstream position holds such a response of an HTTP/1 upstream, however the hold ends:
+so these are never held. Each test ends with the Envoy process alive and serving.
+"""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support import (
+    Behaviour,
+    EnvoyProcess,
+    RawResponse,
+    Upstream,
+    exchange,
+    route,
+    static_bootstrap,
+    wait_until,
+)
+
+from .profiles import always, faults
+
+HOLD = "0.7s"
+QUICK = 0.5
+EARLY = Behaviour(status=401, body=b"who are you?\n", early=True)
+ROUTES = [
+    route("/pass", always(401, HOLD)),
+    route("/force", always(503, HOLD)),
+    route("/rewrite", always(503, HOLD, override="upstream_response")),
+    route("/timeout", always(401, HOLD), timeout="0.2s"),
+]
+
+
+class Upload:
+    """A request body that a test ends when it likes."""
+
+    def __init__(self) -> None:
+        self._ended = threading.Event()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for _ in range(3):
+            yield b"x" * 1000
+        self._ended.wait(10)
+        yield b"the end"
+
+    def end(self) -> None:
+        self._ended.set()
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Upstream]:
+    with Upstream(default=EARLY) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def envoy(upstream: Upstream, version: str) -> Iterator[EnvoyProcess]:
+    with EnvoyProcess(static_bootstrap(upstream.port, routes=ROUTES), version=version) as process:
+        yield process
+
+
+def upload_early(envoy: EnvoyProcess, path: str) -> tuple[RawResponse, float]:
+    """The answer to a request whose body still runs, and how long it took."""
+    upload = Upload()
+    started = time.monotonic()
+    answer = exchange(envoy.address(), "POST", path, body=upload)
+    took = time.monotonic() - started
+    upload.end()
+    return answer, took
+
+
+def test_an_early_answer_passes_at_once(envoy: EnvoyProcess) -> None:
+    """A complete early answer with the sampled status goes on undelayed, described, and counted as skipped."""
+    skipped = envoy.stat("cluster.upstream.brownout.skipped_4xx")
+    answer, took = upload_early(envoy, "/pass")
+    assert (answer.status, bytes(answer.body)) == (401, EARLY.body)
+    assert took < QUICK
+    found = faults(answer)
+    assert found["x-fault-injected-delay"] == "700ms"
+    assert "x-fault-added-delay" not in found
+    assert envoy.stat("cluster.upstream.brownout.skipped_4xx") == skipped + 1
+    assert envoy.stat("cluster.upstream.brownout.held") == 0
+
+
+def test_a_forced_status_answers_at_once(envoy: EnvoyProcess) -> None:
+    """A forced status replaces the early answer inside the hook."""
+    answer, took = upload_early(envoy, "/force")
+    assert (answer.status, bytes(answer.body)) == (503, b"fault filter abort: 503\n")
+    assert faults(answer)["x-fault-upstream-status"] == "401"
+    assert took < QUICK
+
+
+def test_a_rewritten_status_answers_at_once(envoy: EnvoyProcess) -> None:
+    """`override: upstream_response` rewrites the early answer inside the hook."""
+    answer, took = upload_early(envoy, "/rewrite")
+    assert (answer.status, bytes(answer.body)) == (503, b"fault filter abort: 503\n")
+    assert took < QUICK
+
+
+@pytest.mark.parametrize("path", ["/pass", "/force", "/rewrite"])
+def test_the_client_leaves_during_its_upload(envoy: EnvoyProcess, path: str) -> None:
+    """A client that closes right after the early answer, or before it reads it, harms nothing."""
+    for _ in range(20):
+        with socket.create_connection(envoy.address()) as client:
+            client.sendall(
+                f"POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n".encode() + b"x" * 1000
+            )
+    assert exchange(envoy.address(), path=path).status in {401, 503}
+    wait_until(lambda: envoy.stat("cluster.upstream.brownout.in_flight") == 0)
+
+
+def test_a_route_timeout_shorter_than_the_delay(envoy: EnvoyProcess) -> None:
+    """With a route timeout that a hold would have run into, the early answer passes at once all the same."""
+    answer, took = upload_early(envoy, "/timeout")
+    assert answer.status == 401
+    assert took < QUICK
+
+
+def test_a_request_that_ended_is_held(envoy: EnvoyProcess) -> None:
+    """The same upstream, asked by a complete request, is delayed as ever."""
+    started = time.monotonic()
+    assert exchange(envoy.address(), path="/pass").status == 401
+    assert time.monotonic() - started >= 0.7
+
+
+def test_the_end_of_the_request_is_still_in_envoys_buffers(version: str) -> None:
+    """Envoy has the whole request but the upstream does not read it, answers and leaves: held, and no crash."""
+    body = b"x" * 3_000_000
+    with socket.create_server(("127.0.0.1", 0)) as server, EnvoyProcess(
+        static_bootstrap(
+            server.getsockname()[1], routes=[route("/force", always(503, "0.3s")), route("/", always(401, "0.3s"))]
+        ),
+        version=version,
+    ) as envoy:
+        answers = []
+        for path in ("/pass", "/force"):
+            client = threading.Thread(
+                target=lambda path=path: answers.append(exchange(envoy.address(), "POST", path, body=body))
+            )
+            client.start()
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 401 No\r\ncontent-length: 3\r\n\r\nno\n")
+                wait_until(lambda: not client.is_alive() or envoy.stat("cluster.upstream.brownout.held") == 1)
+            client.join()
+        assert envoy.running
+        assert exchange_is_possible(envoy)
+
+
+def exchange_is_possible(envoy: EnvoyProcess) -> bool:
+    """Whether the admin interface still answers."""
+    return "LIVE" in envoy.admin("/ready")
+
+
+def test_an_http2_upstream_may_be_held_early(version: str) -> None:
+    """With `upstream_protocol: http2` an early response waits its time while the request still runs."""
+    rule = always(401, "0.3s", upstream_protocol="http2")
+    with Upstream(default=EARLY) as upstream, EnvoyProcess(
+        static_bootstrap(upstream.port, routes=[route("/", rule)], http2=True), version=version
+    ) as envoy:
+        answer, took = upload_early(envoy, "/")
+        assert answer.status == 401
+        assert took >= 0.3
+        assert "x-fault-added-delay" in faults(answer)
+        assert envoy.stat("cluster.upstream.brownout.delayed_4xx") == 1
