@@ -16,14 +16,14 @@ from filter_runtime.engine.atomic cimport CACHE_LINES, load_signed, references_a
 from filter_runtime.engine.behavior cimport (
     behavior_release, behavior_retain, behavior_t, entry_t, grpc_status, header_t
 )
-from filter_runtime.engine.cycle cimport sample_at
+from filter_runtime.engine.cycle cimport lane_bits_for, place_t, sample_at
 from filter_runtime.engine.draw cimport draw, draw_t
 from filter_runtime.engine.gotime cimport DURATION_SIZE, format_duration
 from filter_runtime.engine.load cimport load_t
 from filter_runtime.engine.permutation cimport order_for, order_t
 from filter_runtime.engine.quantiles cimport curve_t, knot_t, latency_at
 from filter_runtime.engine.rng cimport rng_seed, rng_t
-from filter_runtime.engine.state cimport endpoint_release, endpoint_t, place_t, state_init, state_release, state_retain, state_t
+from filter_runtime.engine.state cimport endpoint_release, endpoint_t, state_init, state_size, state_release, state_retain, state_t
 from filter_runtime.engine.weights cimport tier_t
 
 cdef extern from "stdlib.h" nogil:

@@ -14,6 +14,12 @@ cdef extern from *:
     static inline uint64_t brownout_load(const uint64_t *word) {
         return __atomic_load_n(word, __ATOMIC_RELAXED);
     }
+    static inline uint64_t brownout_load_acquire(const uint64_t *word) {
+        return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    }
+    static inline int brownout_advance_if(uint64_t *word, uint64_t expected) {
+        return __atomic_compare_exchange_n(word, &expected, expected + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
     static inline int64_t brownout_load_signed(const int64_t *word) {
         return __atomic_load_n(word, __ATOMIC_RELAXED);
     }
@@ -36,6 +42,9 @@ cdef extern from *:
     # The value before the addition.
     uint64_t fetch_add "brownout_fetch_add"(uint64_t* word, uint64_t amount) noexcept nogil
     uint64_t load "brownout_load"(const uint64_t* word) noexcept nogil
+    uint64_t load_acquire "brownout_load_acquire"(const uint64_t* word) noexcept nogil
+    # True when *word was `expected` and is one more now.
+    bint advance_if "brownout_advance_if"(uint64_t* word, uint64_t expected) noexcept nogil
     int64_t load_signed "brownout_load_signed"(const int64_t* word) noexcept nogil
     void store_signed "brownout_store_signed"(int64_t* word, int64_t value) noexcept nogil
     # True when *word was *expected and is `desired` now; otherwise *expected is what the word holds.

@@ -154,7 +154,7 @@ cdef int _lay_out(arena_t* arena, object behavior, tuple sampling, tuple replies
     _lay_out_tier(arena, &first, 0, healthy)
     _lay_out_tier(arena, &second, len(healthy), tipping)
     for i in range(len(entries)):
-        _lay_out_entry(arena, table + i if built != NULL else NULL, entries[i], replies[i])
+        _lay_out_entry(arena, table + i if built != NULL else NULL, entries[i], replies[i], sampling[1] is not None)
     if built == NULL:
         return 0
     built.references = 1
@@ -204,7 +204,7 @@ cdef int _lay_out_tier(arena_t* arena, tier_t* tier, Py_ssize_t first, tuple ent
     return 0
 
 
-cdef int _lay_out_entry(arena_t* arena, entry_t* entry, tuple response, tuple reply) except -1:
+cdef int _lay_out_entry(arena_t* arena, entry_t* entry, tuple response, tuple reply, bint seeded) except -1:
     cdef list curve = _curve(response[2])
     cdef uint32_t cells = _guide_cells(len(curve))
     cdef knot_t* knots = <knot_t*>_take(arena, len(curve) * sizeof(knot_t))
@@ -228,7 +228,7 @@ cdef int _lay_out_entry(arena_t* arena, entry_t* entry, tuple response, tuple re
     entry.grpc_status = grpc_status(entry.status)
     entry.curve = curve_t(knots=knots, guide=guide, cells=cells)
     _fill_curve(knots, guide, cells, curve)
-    order_for(&entry.order, response[1])
+    order_for(&entry.order, response[1], lane_bits_for(response[1], seeded))
     entry.reply.body = body
     entry.reply.body_length = len(reply[0])
     entry.reply.headers = headers

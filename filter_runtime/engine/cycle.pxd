@@ -1,25 +1,70 @@
 # The stateful mode: every cycle of n draws serves each of the n samples once, in an order of its own.
 #
-# The k-th sample is the value at the quantile (k + 1/2) / n. A draw takes the next number of a counter, which
-# all workers share; the number says which cycle and which place in it, so that no two draws can meet.
+# The k-th sample is the value at the quantile (k + 1/2) / n. What a draw takes is an index of the cycle; the
+# cycle's key turns it into a sample. All workers take from one cycle and nobody waits: the indices are dealt
+# to lanes (index = lane + lanes * number), each with a counter of its own on a cache line of its own, and a
+# worker stays on a lane until that is used up or another worker is met there. The next cycle opens when every
+# lane is used up, never before: so after any number of draws, from any number of workers, all cycles but the
+# last have been served whole and the last without a repetition.
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from filter_runtime.engine.atomic cimport fetch_add
+from filter_runtime.engine.atomic cimport advance_if, load, load_acquire
 from filter_runtime.engine.permutation cimport order_t, permute
-from filter_runtime.engine.rng cimport mix, multiply_high
-from filter_runtime.engine.state cimport place_t
+from filter_runtime.engine.rng cimport mix, rng_t
 
-cdef inline uint64_t sample_at(const order_t* order, const uint64_t* secret, uint64_t number) noexcept nogil:
-    """Return the sample, in [0, n), that draw `number` serves."""
-    cdef uint64_t low
-    cdef uint64_t cycle = multiply_high(number, order.reciprocal, &low)  # exact or one too few
-    cdef uint64_t index = number - cycle * order.size
-    if index >= order.size:
-        index -= order.size
-        cycle += 1
-    return permute(order, mix(secret[0] ^ cycle) ^ secret[1], index)
+cdef enum:
+    LANE_BITS = 3  # eight lanes
+    LANED_SIZE = 1024  # smaller cycles have one lane: they would spend their time changing it
 
-cdef inline double next_quantile(const order_t* order, place_t* place) noexcept nogil:
-    """Take the next place in the cycle and return its sample's quantile."""
-    return (<double>sample_at(order, place.secret, fetch_add(&place.drawn, 1)) + 0.5) * order.step
+cdef struct lane_t:
+    uint64_t served  # atomic; how many indices this lane has handed out since the first cycle
+    char _end[56]
+
+# One response entry's place in its cycles.
+cdef struct place_t:
+    uint64_t cycle  # atomic; the cycle that is open
+    uint64_t secret[2]  # with the cycle's number, its key
+    lane_t* lanes
+    char _end[32]
+
+cdef inline uint32_t lane_bits_for(uint64_t size, bint seeded) noexcept nogil:
+    """Return the binary logarithm of a cycle's lanes; a seeded cycle has one, so that its order is fixed."""
+    return LANE_BITS if size >= LANED_SIZE and not seeded else 0
+
+cdef inline uint64_t take_index(const order_t* order, place_t* place, rng_t* rng, uint64_t* cycle) noexcept nogil:
+    """Take the next index for this worker, and say of which cycle.
+
+    A lane's counter counts through all cycles, so a worker that looks with an outdated cycle finds it used up
+    and never takes what belongs to a later one.
+    """
+    cdef uint32_t last = (<uint32_t>1 << order.lane_bits) - 1
+    cdef uint32_t lane = rng.lane & last, used_up
+    cdef uint64_t size, served, number, open
+    while True:
+        open = load_acquire(&place.cycle)
+        used_up = 0
+        while used_up <= last:
+            size = (order.size + last - lane) >> order.lane_bits
+            served = load(&place.lanes[lane].served)
+            number = served - open * size
+            if number >= size:
+                used_up += 1
+            elif advance_if(&place.lanes[lane].served, served):
+                rng.lane = lane
+                cycle[0] = open
+                return (number << order.lane_bits) + lane
+            else:
+                used_up = 0
+            lane = (lane + 1) & last
+        advance_if(&place.cycle, open)
+
+cdef inline uint64_t sample_at(const order_t* order, const place_t* place, uint64_t cycle, uint64_t index) noexcept nogil:
+    """Return the sample, in [0, n), that `index` of `cycle` stands for."""
+    return permute(order, mix(place.secret[0] + cycle) ^ place.secret[1], index)
+
+cdef inline double next_quantile(const order_t* order, place_t* place, rng_t* rng) noexcept nogil:
+    """Take the next index and return its sample's quantile."""
+    cdef uint64_t cycle
+    cdef uint64_t index = take_index(order, place, rng, &cycle)
+    return (<double>sample_at(order, place, cycle, index) + 0.5) * order.step

@@ -62,7 +62,7 @@ cdef inline void _draw_from(
     cdef const entry_t* entry = behavior.entries + index
     cdef double quantile
     if behavior.stateful:
-        quantile = next_quantile(&entry.order, &state.places[index])
+        quantile = next_quantile(&entry.order, &state.places[index], rng)
     else:
         quantile = unit(rng)
     out.entry = <int>index

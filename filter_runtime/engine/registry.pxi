@@ -39,8 +39,7 @@ cdef state_t* state_get(bytes endpoint_id, Py_ssize_t position, behavior_t* beha
 
 # A state of its own, outside the table, that takes over the reference on `endpoint`.
 cdef state_t* state_new(behavior_t* behavior, endpoint_t* endpoint) except NULL:
-    cdef size_t size = sizeof(state_t) + behavior.entry_count * sizeof(place_t)
-    cdef state_t* state = <state_t*>aligned_alloc(CACHE_LINES, size)
+    cdef state_t* state = <state_t*>aligned_alloc(CACHE_LINES, state_size(behavior))
     if state == NULL:
         endpoint_release(endpoint)
         raise MemoryError

@@ -15,6 +15,11 @@ cdef extern from *:
     #include <sys/random.h>
     #include <unistd.h>
 
+    typedef struct {
+        uint64_t s[4];
+        uint32_t lane;
+    } brownout_rng;
+
     static inline uint64_t brownout_multiply_high(uint64_t a, uint64_t b, uint64_t *low) {
         unsigned __int128 product = (unsigned __int128)a * b;
         *low = (uint64_t)product;
@@ -40,12 +45,13 @@ cdef extern from *:
         }
     }
     """
+    # A worker's generator, and the lane on which it looks first in a cycle that it shares (cycle.pxd).
+    ctypedef struct rng_t "brownout_rng":
+        uint64_t s[4]
+        uint32_t lane
     uint64_t multiply_high "brownout_multiply_high"(uint64_t a, uint64_t b, uint64_t* low) noexcept nogil
     uint64_t rotate "brownout_rotate"(uint64_t x, int k) noexcept nogil
     void entropy "brownout_entropy"(void* buffer, size_t length) noexcept nogil
-
-cdef struct rng_t:
-    uint64_t s[4]
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:
     """Return the finaliser of SplitMix64 (Steele, Lea & Flood, 2014): a bijection that avalanches."""
@@ -56,12 +62,14 @@ cdef inline uint64_t mix(uint64_t x) noexcept nogil:
 cdef inline void rng_seed(rng_t* rng) noexcept nogil:
     """Seed with the kernel's entropy."""
     entropy(rng.s, sizeof(rng.s))
+    rng.lane = <uint32_t>(rng.s[1] >> 32)
     rng.s[0] |= 1  # all zeros is the one state that never moves
 
 cdef inline void rng_key(rng_t* rng, uint64_t key, uint64_t number) noexcept nogil:
     """Set to the generator of one seeded draw: a function of the key and the draw's number alone."""
     cdef uint64_t x = mix(key + number * <uint64_t>0x9E3779B97F4A7C15) ^ key
     cdef int i
+    rng.lane = 0
     for i in range(4):
         x += <uint64_t>0x9E3779B97F4A7C15
         rng.s[i] = mix(x)

@@ -8,8 +8,9 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-from filter_runtime.engine.atomic cimport fetch_add, references_add, references_drop, store_signed
+from filter_runtime.engine.atomic cimport CACHE_LINES, fetch_add, references_add, references_drop, store_signed
 from filter_runtime.engine.behavior cimport behavior_t
+from filter_runtime.engine.cycle cimport lane_t, place_t
 from filter_runtime.engine.load cimport SPIKE_NONE
 from filter_runtime.engine.rng cimport next_word, rng_key, rng_seed, rng_t
 
@@ -20,12 +21,6 @@ cdef struct endpoint_t:
     uint64_t in_flight  # atomic
     char _end[120]
 
-# One response entry's place: sample number `drawn` of all that this entry ever serves comes next.
-cdef struct place_t:
-    uint64_t drawn  # atomic
-    uint64_t secret[2]
-    char _end[104]
-
 cdef struct state_t:
     int64_t references  # atomic
     int64_t idle_since  # atomic; monotonic ns of the last release
@@ -34,9 +29,8 @@ cdef struct state_t:
     char _apart_2[120]
     int64_t spike  # atomic; see load.pxd
     endpoint_t* endpoint
-    uint32_t place_count
-    char _apart_3[108]
-    place_t places[1]  # place_count of them
+    place_t* places  # one for each of the behaviour's entries; they and their lanes follow this structure
+    char _apart_3[104]
 
 cdef inline void endpoint_release(endpoint_t* endpoint) noexcept nogil:
     if references_drop(&endpoint.references):
@@ -57,19 +51,29 @@ cdef inline void state_release(state_t* state) noexcept nogil:
         free(state)
         endpoint_release(endpoint)
 
+cdef inline size_t state_size(const behavior_t* behavior) noexcept nogil:
+    """Return how many bytes a state takes, a multiple of CACHE_LINES."""
+    cdef size_t size = sizeof(state_t) + behavior.entry_count * sizeof(place_t)
+    cdef uint32_t i
+    for i in range(behavior.entry_count):
+        size += sizeof(lane_t) << behavior.entries[i].order.lane_bits
+    return (size + CACHE_LINES - 1) // CACHE_LINES * CACHE_LINES
+
 cdef inline void state_init(state_t* state, const behavior_t* behavior, endpoint_t* endpoint) noexcept nogil:
     """Begin at the first cycle, without a spike, with one reference; `endpoint`'s reference is taken over.
 
-    The order of the cycles is the kernel's entropy's choice, or the seed's alone: two states of one seeded
-    behaviour serve the same.
+    What order the cycles have is left to the kernel's entropy, or given by the seed alone: all states of one
+    seeded behaviour serve the same.
     """
+    cdef lane_t* lanes
     cdef rng_t rng
     cdef uint32_t i
-    memset(state, 0, sizeof(state_t) + behavior.entry_count * sizeof(place_t))
+    memset(state, 0, state_size(behavior))
     state.references = 1
     state.spike = SPIKE_NONE
     state.endpoint = endpoint
-    state.place_count = behavior.entry_count
+    state.places = <place_t*>(state + 1)
+    lanes = <lane_t*>(state.places + behavior.entry_count)
     if behavior.seeded:
         rng_key(&rng, behavior.seed, <uint64_t>-1)
     else:
@@ -77,6 +81,8 @@ cdef inline void state_init(state_t* state, const behavior_t* behavior, endpoint
     for i in range(behavior.entry_count):
         state.places[i].secret[0] = next_word(&rng)
         state.places[i].secret[1] = next_word(&rng)
+        state.places[i].lanes = lanes
+        lanes += <size_t>1 << behavior.entries[i].order.lane_bits
 
 cdef inline uint64_t in_flight_enter(uint64_t* counter) noexcept nogil:
     """Count one request in and return how many were in flight before it."""
