@@ -57,12 +57,11 @@ async def control_plane(database: str, http: socket.socket, xds: Address) -> Asy
     async with AsyncExitStack() as stack:
         store = await asyncio.to_thread(Store, database)
         service = await stack.enter_async_context(Service(store))
-        server = XdsServer(service.feed)
+        registry = CollectorRegistry()
+        server = XdsServer(service.feed, registry=registry)
         port = await server.start(xds.host, xds.port)
         stack.push_async_callback(server.stop, _XDS_GRACE_SECONDS)
-        app = create_app(
-            service, server.status, service.feed, registry=CollectorRegistry(), version=version("brownout")
-        )
+        app = create_app(service, server.status, service.feed, registry=registry, version=version("brownout"))
         rest = HttpServer(app)
         task = await rest.start(http)
 

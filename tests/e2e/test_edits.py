@@ -23,7 +23,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 async def test_edit_while_requests_are_held(stack: Stack) -> None:
-    """Within a second of a PUT the same Envoy injects the new profile; 1,000 requests in flight are not touched."""
+    """Within a second of a PUT the same Envoy injects the new profile, and 1,000 held requests are untouched."""
     pid = stack.envoy.pid
     held = asyncio.create_task(get_many(stack.address, "/pay", IN_FLIGHT))
     await asyncio.to_thread(stack.upstream.wait_for, lambda upstream: upstream.counts["/pay"] == IN_FLIGHT)

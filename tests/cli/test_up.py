@@ -1,0 +1,140 @@
+"""`brownout up`: everything on one machine, and nothing left of it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.cli.running import brownout, environment
+from tests.support import wait_until
+
+FREE = [f"--{name}-port=0" for name in ("http", "xds", "envoy", "admin", "upstream")]
+
+
+def up(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "brownout_cli", "up", "--data-dir", str(folder), *FREE, *arguments]
+    return subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+    )
+
+
+def descendants(pid: int) -> set[int]:
+    """The processes that a process started, and those that they started."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    children = {int(child) for child in path.read_text().split()} if path.exists() else set()
+    return children.union(*(descendants(child) for child in children))
+
+
+def gone(pids: set[int]) -> bool:
+    return not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def started(process: "subprocess.Popen[str]") -> dict[str, Any]:
+    """The document that `up --json` prints when everything runs."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, process.communicate()[1]
+    document: dict[str, Any] = json.loads(line)
+    return document
+
+
+def test_once(tmp_path: Path) -> None:
+    """`--once` prints URLs and a table of configured against observed, ends everything, and exits with 0."""
+    answer = brownout("up", "--once", "--data-dir", str(tmp_path / "data"), *FREE)
+    assert answer.returncode == 0, answer.stderr
+    assert "on this machine only (loopback)" in answer.stdout
+    assert "REST         http://127.0.0.1:" in answer.stdout
+    [pay] = [line for line in answer.stdout.splitlines() if line.startswith("pay")]
+    assert pay.split()[1:5] == ["200", "95.0%", "/", pay.split()[4]]
+
+
+def test_once_again_keeps_what_was_configured(tmp_path: Path) -> None:
+    """A second run finds the configuration of the first, changed or not, on other ports."""
+    folder = tmp_path
+    with up(folder, "--json") as process:
+        rest = started(process)["urls"]["rest"]
+        spec = {"responses": [{"status": 418, "resolution": 10, "distribution": {"p50": "5ms"}}]}
+        httpx.put(f"{rest}/profiles/slow-checkout", json={"spec": spec}, trust_env=False).raise_for_status()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    again = brownout("up", "--once", "--json", "--data-dir", str(folder), *FREE)
+    rows = json.loads(again.stdout)["rows"]
+    [pay] = [row for row in rows if row["endpoint"] == "pay"]
+    assert (pay["status"], pay["configured_share"], pay["observed_share"]) == (418, 1, 1)
+
+
+def test_observed_is_what_was_configured(tmp_path: Path) -> None:
+    """The observed median of a fault is near the configured one; endpoints without a fault have their own."""
+    answer = brownout("up", "--once", "--json", "--data-dir", str(tmp_path), *FREE)
+    rows = {(row["endpoint"], row["status"]): row for row in json.loads(answer.stdout)["rows"]}
+    pay = rows["pay", 200]
+    assert pay["configured"][0] == pytest.approx(0.080, rel=0.01)
+    assert pay["observed"][0] == pytest.approx(0.080, rel=0.25)
+    assert 0 < rows["pay", 503]["observed_share"] < 0.15
+    assert rows["health", 200]["configured"] is None
+    assert rows["health", 200]["observed"][0] < 0.020
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_every_process(tmp_path: Path, number: int) -> None:
+    """A signal ends all that was started, and the exit code is 0."""
+    with up(tmp_path, "--json") as process:
+        urls = started(process)["urls"]
+        assert httpx.get(f"{urls['envoy']}/health", trust_env=False).status_code == 200
+        pids = descendants(process.pid)
+        assert len(pids) == 2
+        process.send_signal(number)
+        assert process.wait(20) == 0
+        assert gone(pids)
+
+
+def test_kill_ends_every_process(tmp_path: Path) -> None:
+    """Even SIGKILL leaves nothing behind."""
+    with up(tmp_path, "--json") as process:
+        started(process)
+        pids = descendants(process.pid)
+        process.kill()
+        process.wait()
+        wait_until(lambda: gone(pids), what="the end of all processes")
+
+
+def test_death_of_envoy_is_told(tmp_path: Path) -> None:
+    """When Envoy dies everything ends, with its last lines and exit code 1."""
+    with up(tmp_path, "--json") as process:
+        started(process)
+        pids = descendants(process.pid)
+        [envoy] = [pid for pid in pids if Path(f"/proc/{pid}/exe").readlink().name == "envoy"]
+        os.kill(envoy, signal.SIGKILL)
+        _, errors = process.communicate(timeout=20)
+        assert process.returncode == 1
+        assert f"error: Envoy ended with exit code -9; the end of {tmp_path}/envoy.log:" in errors
+        assert "starting workers" in errors
+        assert gone(pids)
+
+
+def test_envoy_that_does_not_start(tmp_path: Path) -> None:
+    """An Envoy that fails at start ends everything, and the message has what it said."""
+    broken = tmp_path / "envoy"
+    broken.write_text("#!/bin/sh\necho cannot go on >&2\nexit 3\n")
+    broken.chmod(0o755)
+    answer = brownout("up", "--data-dir", str(tmp_path / "data"), "--envoy", str(broken), *FREE)
+    assert answer.returncode == 1
+    assert "error: Envoy ended with exit code 3; the end of " in answer.stderr
+    assert "cannot go on" in answer.stderr
+
+
+@pytest.mark.parametrize("name", ["http", "xds", "envoy", "admin", "upstream"])
+def test_taken_port(tmp_path: Path, name: str) -> None:
+    """A port that is taken is named with the option that chooses another."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        answer = brownout("up", "--once", "--data-dir", str(tmp_path), *FREE, f"--{name}-port={port}")
+    assert answer.returncode == 1
+    assert f"port {port} on 127.0.0.1 is in use: choose another with --{name}-port" in answer.stderr
