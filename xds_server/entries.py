@@ -1,0 +1,88 @@
+"""An endpoint, compiled: the smallest piece that is built, and built once."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from brownout.domain import Endpoint, Named, NodeSelector, Profile, Protocol, Stored
+from brownout.domain.catalog import Catalog
+from xds_server.resources.fault import entry_text, route_text
+from xds_server.resources.route import route
+
+E = TypeVar("E", bound=Named)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What an endpoint is compiled from."""
+
+    endpoint: Stored[Endpoint]
+    profile: Stored[Profile] | None
+    protocol: Protocol
+
+    @classmethod
+    def of(cls, endpoint: Stored[Endpoint], catalog: Catalog) -> "Sources":
+        """Find them; the profile only where it is injected."""
+        fault, upstream = endpoint.entity.fault, endpoint.entity.upstream
+        profile = catalog.profiles.get(fault.profile) if fault is not None and fault.enabled else None
+        backend = None if upstream is None else catalog.upstreams.get(upstream)
+        return cls(endpoint, profile, "http1" if backend is None else backend.entity.protocol)
+
+    def same_as(self, other: "Sources") -> bool:
+        """Whether both compile to the same bytes."""
+        return (
+            _same(self.endpoint, other.endpoint)
+            and _same(self.profile, other.profile)
+            and self.protocol == other.protocol
+        )
+
+
+def _same(one: Stored[E] | None, other: Stored[E] | None) -> bool:
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    return one.revision == other.revision and one.entity == other.entity
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A compiled endpoint.
+
+    Attributes:
+        sources: What it was made from.
+        injecting: A serialised Route, or entries of `endpoints[]`, for the nodes that inject the fault.
+        plain: The same for all others.
+        selector: Which nodes inject; None is all.
+    """
+
+    sources: Sources
+    injecting: bytes
+    plain: bytes
+    selector: NodeSelector | None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint."""
+        return self.sources.endpoint.entity
+
+
+def compile_route(sources: Sources) -> Entry:
+    """Compile an endpoint of a fleet whose routes are ours."""
+    endpoint, profile = sources.endpoint.entity, sources.profile
+    fault = endpoint.fault
+    if fault is None or profile is None:
+        plain = route(endpoint, None)
+        return Entry(sources, plain, plain, None)
+    injecting = route(endpoint, route_text(endpoint, fault, profile, sources.protocol))
+    return Entry(sources, injecting, injecting if fault.nodes is None else route(endpoint, None), fault.nodes)
+
+
+def compile_filter_entry(sources: Sources) -> Entry:
+    """Compile an endpoint of a fleet that gets the filter's configuration only."""
+    endpoint, profile = sources.endpoint.entity, sources.profile
+    fault = endpoint.fault
+    plain = entry_text(endpoint, None, None).encode()
+    if fault is None or profile is None:
+        return Entry(sources, plain, plain, None)
+    injecting = entry_text(endpoint, fault, profile).encode()
+    return Entry(sources, injecting, injecting if fault.nodes is None else plain, fault.nodes)

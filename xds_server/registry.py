@@ -1,0 +1,130 @@
+"""The nodes: those that are connected, and for a while those that were."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+
+from brownout.ports import Convergence, NodeEvent, NodeStatus
+from xds_server.hub import Hub
+from xds_server.options import Options
+
+EventKind = Literal["connected", "disconnected", "acknowledged", "rejected", "forgotten"]
+
+_BACKLOG = 4096
+"""Events that a reader may be behind before it misses the oldest."""
+
+
+class Session(Protocol):
+    """A stream, as the registry sees it."""
+
+    def status(self) -> NodeStatus:
+        """Return the node's state."""
+
+    @property
+    def fleet(self) -> str:
+        """Its fleet."""
+
+    @property
+    def current(self) -> bool:
+        """Whether the node has acknowledged all that it should have."""
+
+    @property
+    def rejecting(self) -> bool:
+        """Whether a NACK is outstanding."""
+
+
+class Registry:
+    """Implements `brownout.ports.FleetStatus`. A node with two streams is listed twice: it is two Envoys."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        options: Options,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._hub = hub
+        self._options = options
+        self._now = now
+        self._sessions: dict[str, set[Session]] = {}
+        self._departed: dict[tuple[str, str], NodeStatus] = {}
+        self._readers: set[asyncio.Queue[NodeEvent]] = set()
+
+    # -- brownout.ports.FleetStatus
+
+    def nodes(self, fleet: str | None = None) -> list[NodeStatus]:
+        """Return the nodes of one fleet or of all, by fleet and id; those that left come last."""
+        self._forget()
+        fleets = self._sessions if fleet is None else [fleet]
+        found = [each.status() for name in fleets for each in self._sessions.get(name, ())]
+        found += [each for each in self._departed.values() if fleet in (None, each.fleet)]
+        return sorted(found, key=lambda each: (each.fleet, not each.connected, each.id, each.since))
+
+    def converged(self, fleet: str) -> Convergence:
+        """Return how far `fleet` is."""
+        sessions = self._sessions.get(fleet, set())
+        return Convergence(
+            revision=self._hub.revision,
+            nodes=len(sessions),
+            current=sum(each.current for each in sessions),
+            rejecting=sum(each.rejecting for each in sessions),
+        )
+
+    async def events(self) -> AsyncIterator[NodeEvent]:
+        """Yield what happens from now on; a reader that falls behind misses the oldest."""
+        queue: asyncio.Queue[NodeEvent] = asyncio.Queue(_BACKLOG)
+        self._readers.add(queue)
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            self._readers.discard(queue)
+
+    # -- what the streams tell
+
+    def sessions(self, fleet: str) -> list[Session]:
+        """Return the streams of a fleet's nodes."""
+        return list(self._sessions.get(fleet, ()))
+
+    def enter(self, session: Session) -> None:
+        """Note a new stream."""
+        self._sessions.setdefault(session.fleet, set()).add(session)
+        status = session.status()
+        self._departed.pop((status.fleet, status.id), None)
+        self.tell("connected", [session])
+
+    def leave(self, session: Session) -> None:
+        """Note the end of a stream."""
+        sessions = self._sessions.get(session.fleet, set())
+        sessions.discard(session)
+        if not sessions:
+            self._sessions.pop(session.fleet, None)
+        status = replace(session.status(), connected=False, since=self._now())
+        if all(each.status().id != status.id for each in sessions):
+            self._departed.pop((status.fleet, status.id), None)
+            self._departed[status.fleet, status.id] = status
+        self._forget()
+        self._emit("disconnected", status)
+
+    def tell(self, kind: EventKind, sessions: Iterable[Session]) -> None:
+        """Tell the readers that something happened to nodes."""
+        if self._readers:
+            for session in sessions:
+                self._emit(kind, session.status())
+
+    def _emit(self, kind: EventKind, status: NodeStatus) -> None:
+        for queue in self._readers:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(NodeEvent(kind, status))
+
+    def _forget(self) -> None:
+        """Drop those that left too long ago; the mapping is in the order of leaving."""
+        limit = self._now() - self._options.remember
+        for key, status in list(self._departed.items()):
+            if status.since > limit and len(self._departed) <= self._options.remember_count:
+                break
+            del self._departed[key]
+            self._emit("forgotten", status)

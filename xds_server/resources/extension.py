@@ -1,0 +1,75 @@
+"""The filter: in every cluster, configured by ECDS, and per route where there is a fault."""
+
+from functools import cache
+from typing import Final
+
+from envoy_data_plane.envoy.config.core.v3 import ExtensionConfigSource, TypedExtensionConfig
+from envoy_data_plane.envoy.extensions.dynamic_modules.v3 import DynamicModuleConfig
+from envoy_data_plane.envoy.extensions.filters.http.dynamic_modules.v3 import (
+    DynamicModuleFilter,
+    DynamicModuleFilterPerRoute,
+)
+from envoy_data_plane.envoy.extensions.filters.http.upstream_codec.v3 import UpstreamCodec
+from envoy_data_plane.envoy.extensions.filters.network.http_connection_manager.v3 import HttpFilter
+from envoy_data_plane.google.protobuf import Any, StringValue
+
+from brownout.profile import FilterConfig, filter_wire
+from xds_server.resource_set import Resource
+from xds_server.resources.common import NAME, TYPE_URL, any_of, over_ads, packed
+
+_PACKAGE = "envoy.extensions.filters.http"
+FILTER_TYPE: Final = f"{_PACKAGE}.dynamic_modules.v3.DynamicModuleFilter"
+PER_ROUTE_TYPE: Final = f"{_PACKAGE}.dynamic_modules.v3.DynamicModuleFilterPerRoute"
+_CODEC_TYPE = f"{_PACKAGE}.upstream_codec.v3.UpstreamCodec"
+_EXTENSION_TYPE = "envoy.config.core.v3.TypedExtensionConfig"
+
+
+def _module() -> DynamicModuleConfig:
+    return DynamicModuleConfig(name=NAME, do_not_close=True, metrics_namespace=NAME)
+
+
+def _text(value: str) -> Any:
+    return any_of("google.protobuf.StringValue", StringValue(value=value))
+
+
+def filter_config(config: str) -> Any:
+    """Return the filter with a filter-level configuration."""
+    message = DynamicModuleFilter(
+        dynamic_module_config=_module(), filter_name=NAME, filter_config=_text(config)
+    )
+    return any_of(FILTER_TYPE, message)
+
+
+def route_fault(config: str) -> dict[str, Any]:
+    """Return the `typed_per_filter_config` that enables the filter on a route, with the configuration."""
+    message = DynamicModuleFilterPerRoute(
+        dynamic_module_config=_module(), filter_name=NAME, filter_config=_text(config)
+    )
+    return {NAME: any_of(PER_ROUTE_TYPE, message)}
+
+
+@cache
+def cluster_filters() -> tuple[HttpFilter, ...]:
+    """Return the HTTP filters of every cluster: ours, disabled and configured by ECDS, then the codec.
+
+    A route's own configuration enables the filter there, so that adding a fault changes no cluster. The
+    default configuration lets a cluster work before, and without, the first ECDS response.
+    """
+    source = ExtensionConfigSource(
+        config_source=over_ads(),
+        default_config=filter_config(filter_wire(FilterConfig())),
+        apply_default_config_without_warming=True,
+        type_urls=[TYPE_URL + FILTER_TYPE],
+    )
+    return (
+        HttpFilter(name=NAME, config_discovery=source, disabled=True),
+        HttpFilter(
+            name="envoy.filters.http.upstream_codec", typed_config=any_of(_CODEC_TYPE, UpstreamCodec())
+        ),
+    )
+
+
+def extension(config: str) -> Resource:
+    """Return the ECDS resource that carries the filter-level configuration."""
+    message = TypedExtensionConfig(name=NAME, typed_config=filter_config(config))
+    return Resource.of(NAME, packed(_EXTENSION_TYPE, bytes(message)))

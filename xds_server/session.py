@@ -1,0 +1,156 @@
+"""A node on one stream: the protocol's state, and what is known of the node through it. No I/O."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from brownout.ports import Acknowledged, NodeStatus, Rejection
+from xds_server.hub import Channel
+from xds_server.node import Node
+from xds_server.protocol.requests import DeltaRequest, SotwRequest
+from xds_server.protocol.state import TypeState, Verdict
+from xds_server.protocol.stream import StreamState
+from xds_server.snapshot import Snapshot
+from xds_server.types import CDS, LDS, ORDER, RDS, TypeInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A response: its type, bytes, time (seconds of a monotonic clock) and catalog revision."""
+
+    kind: TypeInfo
+    data: bytes
+    at: float
+    revision: int
+
+
+class Session:
+    """One stream of one node.
+
+    Attributes:
+        node: Who it is.
+        snapshot: What it should have; the hub sets it.
+        channel: Its fleet.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        channel: Channel,
+        new_nonce: Callable[[], str],
+        wake: Callable[[], None],
+        *,
+        delta: bool,
+    ) -> None:
+        self.node = node
+        self.snapshot = Snapshot()
+        self.channel = channel
+        self.delta = delta
+        self.wake = wake
+        self._since = datetime.now(UTC)
+        self._state = StreamState(new_nonce, delta=delta)
+        self._sent: dict[TypeInfo, Sent] = {}
+        self._acknowledged: dict[TypeInfo, Acknowledged] = {}
+        self._rejected: dict[TypeInfo, Rejection] = {}
+
+    # -- the protocol
+
+    def receive(self, data: bytes) -> tuple[TypeState | None, Verdict]:
+        """Take a request in.
+
+        Raises:
+            WireError: It is none.
+        """
+        request = DeltaRequest.parse(data) if self.delta else SotwRequest.parse(data)
+        return self.take(request)
+
+    def take(self, request: SotwRequest | DeltaRequest) -> tuple[TypeState | None, Verdict]:
+        """Take a parsed request in."""
+        state, verdict = self._state.receive(request)
+        if state is not None and verdict is not Verdict.NONE:
+            self._note(state, verdict)
+        return state, verdict
+
+    def poll(self, now: float) -> Sent | None:
+        """Return the next response that is due; call again until None."""
+        found = self._state.poll(self.snapshot, now)
+        if found is None:
+            return None
+        state, data = found
+        sent = self._sent[state.kind] = Sent(state.kind, data, now, self.channel.revision)
+        return sent
+
+    @property
+    def deadline(self) -> float | None:
+        """When to poll again although nothing happened; None for never."""
+        return self._state.deadline
+
+    def sent(self, kind: TypeInfo) -> Sent | None:
+        """Return the last response of a type."""
+        return self._sent.get(kind)
+
+    def _note(self, state: TypeState, verdict: Verdict) -> None:
+        now = datetime.now(UTC)
+        if verdict is Verdict.ACKED and state.acked is not None:
+            revision = self._sent[state.kind].revision
+            self._acknowledged[state.kind] = Acknowledged(state.acked.version, revision, now)
+        elif verdict in (Verdict.NACKED, Verdict.REPEATED) and state.error is not None:
+            known = self._rejected.get(state.kind)
+            finding = known.finding if known is not None and verdict is Verdict.REPEATED else None
+            self._rejected[state.kind] = Rejection(state.error, finding, now)
+
+    def found(self, kind: TypeInfo, finding: str | None) -> None:
+        """Note what our own check of a rejected response finds."""
+        known = self._rejected.get(kind)
+        if known is not None:
+            self._rejected[kind] = replace(known, finding=finding)
+
+    # -- the node
+
+    @property
+    def fleet(self) -> str:
+        """The node's fleet."""
+        return self.node.fleet
+
+    @property
+    def rejecting(self) -> bool:
+        """Whether a NACK is outstanding."""
+        return any(each.error is not None for each in self._state.types.values())
+
+    @property
+    def current(self) -> bool:
+        """Whether the node has acknowledged, and rejects, nothing of what it should have.
+
+        An Envoy asks for listeners after its clusters, and for routes after its listeners: while it starts,
+        what it has not asked for is missing.
+        """
+        types = self._state.types
+        if len(self.snapshot[LDS]):
+            for first, then in ((CDS, LDS), (LDS, RDS)):
+                if types[first].subscribed and not types[then].subscribed:
+                    return False
+        return any(each.subscribed for each in types.values()) and self._state.settled(self.snapshot)
+
+    def status(self) -> NodeStatus:
+        """Return the node's state."""
+        node, acknowledged, rejected = self.node, {}, {}
+        for kind in ORDER:
+            state = self._state.types[kind]
+            if (accepted := self._acknowledged.get(kind)) is not None:
+                if state.settled(self.snapshot[kind]):
+                    accepted = replace(accepted, revision=self.channel.revision)
+                acknowledged[kind.key] = accepted
+            if state.error is not None and kind in self._rejected:
+                rejected[kind.key] = self._rejected[kind]
+        return NodeStatus(
+            id=node.id,
+            fleet=node.fleet,
+            connected=True,
+            since=self._since,
+            version=node.version,
+            locality=node.locality,
+            metadata=node.metadata,
+            schema_version=node.schema_version,
+            acknowledged=acknowledged,
+            rejected=rejected,
+        )
