@@ -44,9 +44,6 @@ def make_engine(url: URL) -> Engine:
     """Return an engine with the write discipline: a transaction is durable when its commit returns."""
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True, pool_size=4)
-    path = sqlite_path(url)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(url, pool_size=4, connect_args={"check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Self
 
-from brownout.store.errors import StoreInUse
+from brownout.store.errors import StoreInUse, StoreUnavailable
 
 
 class FileLock:
@@ -17,7 +17,11 @@ class FileLock:
 
     def __init__(self, database: Path) -> None:
         path = database.with_name(f"{database.name}.lock")
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreUnavailable(f"the database {database} cannot be used: {error.strerror}") from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -45,8 +45,6 @@ class Store:
         self._clock = clock
         self._writer = threading.Lock()
         path = sqlite_path(self.url)
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
         self._file_lock = None if path is None else FileLock(path)
         self._engine = make_engine(self.url)
         try:
