@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "loader.h"
@@ -28,11 +27,6 @@ static bool parent(char *path, int levels) {
 static bool join(char *out, const char *directory, const char *name) {
     int length = snprintf(out, PATH_MAX, "%s/%s", directory, name);
     return length > 0 && length < PATH_MAX;
-}
-
-static bool is_directory(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 /* The directory that holds `filter_runtime/lib/libbrownout.so`, when there is an engine's package around it. */
@@ -108,7 +102,7 @@ void *brownout_open_libpython(const brownout_python *python, char *tried, size_t
         snprintf(tried, size, "its installation cannot be found");
         return NULL;
     }
-    used = (size_t)snprintf(tried, size, "no " BROWNOUT_LIBPYTHON " in");
+    used = (size_t)snprintf(tried, size, "no " BROWNOUT_LIBPYTHON ": tried");
     for (size_t i = 0; i <= sizeof places / sizeof *places; i++) {
         bool built = i == sizeof places / sizeof *places; /* an installation may keep its libraries elsewhere */
         if (built && strcmp(python->executable, BROWNOUT_BUILT_PYTHON) != 0)
@@ -121,8 +115,7 @@ void *brownout_open_libpython(const brownout_python *python, char *tried, size_t
                 snprintf(tried, size, "%s", dlerror());
             return handle;
         }
-        path[strlen(path) - strlen("/" BROWNOUT_LIBPYTHON)] = '\0';
-        if (used < size && is_directory(path))
+        if (used < size)
             used += (size_t)snprintf(tried + used, size - used, " %s", path);
     }
     return NULL;

@@ -21,9 +21,7 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(h|ms|µs|ns|m|s)")
 
 
-def response(
-    status: int, latency: str = "0s", *, weight: int = 1, **local: object
-) -> dict[str, Any]:
+def response(status: int, latency: str = "0s", *, weight: int = 1, **local: object) -> dict[str, Any]:
     """A response entry of one constant latency; `body` and `headers` (pairs) make its local response."""
     entry: dict[str, Any] = {
         "status": status,
@@ -61,7 +59,5 @@ def own(answer: RawResponse) -> dict[str, str]:
     """The headers of a response without those that Envoy and the filter add."""
     added = ("date", "server", "x-envoy-upstream-service-time")
     return {
-        name: value
-        for name, value in answer.headers
-        if name not in added and not name.startswith("x-fault-")
+        name: value for name, value in answer.headers if name not in added and not name.startswith("x-fault-")
     }

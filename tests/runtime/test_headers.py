@@ -70,8 +70,10 @@ def test_added_delay_is_left_out_when_nothing_was_added(address: tuple[str, int]
     assert "x-fault-added-delay" not in faults(exchange(address, path="/zero"))
 
 
-def test_in_flight_is_counted_before_the_request_is_added(address: tuple[str, int], upstream: Upstream) -> None:
-    """`x-fault-requests-in-flight` is what was in flight at entry: 0 for a lone request, n for the next one."""
+def test_in_flight_is_counted_before_the_request_is_added(
+    address: tuple[str, int], upstream: Upstream
+) -> None:
+    """`x-fault-requests-in-flight` is what was in flight at entry: 0 for a lone request, n for the next."""
     gate = upstream.gate()
     upstream["/match/gate"] = Behaviour(gate=gate)
     assert faults(exchange(address, path="/match"))["x-fault-requests-in-flight"] == "0"
