@@ -10,6 +10,7 @@ from starlette.requests import Request
 from api.answers import PREFIX
 from api.errors import install
 from api.events import EventStreams
+from api.failures import AnswersFailures
 from api.head import AnswersHead
 from api.hosts import LoopbackOnly
 from api.openapi import document
@@ -104,6 +105,7 @@ def create_app(  # noqa: PLR0913 (the composition root names each part)
     # Where probes and Prometheus look by default; the same under the prefix.
     app.include_router(health.router, dependencies=checked)
     install(app, known)
+    app.add_middleware(AnswersFailures)
     app.add_middleware(AnswersHead)
     if loopback_only:
         app.add_middleware(LoopbackOnly)

@@ -7,51 +7,55 @@ from typing import Any, NoReturn
 from starlette.requests import Request
 
 from api.problems import Malformed, TooLarge, Unsupported
-from brownout.profile import ValidationFailed, parse_document
+from brownout.profile import MAX_DOCUMENT_BYTES, ValidationFailed, parse_document
 
 JSON = "application/json"
 YAML = "application/yaml"
 YAML_TYPES = (YAML, "application/x-yaml", "text/yaml", "text/x-yaml")
 
-MAX_BODY = 1 << 20
-"""Bytes; as much as the profile language reads as one document."""
+MAX_BODY = MAX_DOCUMENT_BYTES
+"""Bytes of an entity; as much as the profile language reads."""
+
+MAX_CONFIGURATION = 16 * MAX_BODY
+"""Bytes of a whole configuration."""
+
+_AT_ONCE = 1 << 16
+"""Bytes of JSON that are parsed on the event loop (a millisecond); more, and all YAML, goes to a thread."""
 
 
-async def read_document(request: Request, *, yaml: bool) -> Any:
+async def read_document(request: Request, *, yaml: bool, limit: int = MAX_BODY) -> Any:
     """Parse the request's body; an empty one is an error.
 
     Args:
         request: the request.
         yaml: whether YAML is read here besides JSON.
+        limit: bytes that are read.
 
     Raises:
         Unsupported: another content type or encoding (415).
-        TooLarge: more than `MAX_BODY` bytes (413).
+        TooLarge: more than `limit` bytes (413).
         Malformed: not one well-formed document (400), with line and column.
     """
     media_type = _media_type(request, yaml=yaml)
-    raw = await _read(request)
+    raw = await _read(request, limit)
+    if media_type == JSON and len(raw) <= _AT_ONCE:
+        return _parse(raw, media_type, limit)
+    # ruamel.yaml needs seconds for what json needs milliseconds.
+    return await asyncio.to_thread(_parse, raw, media_type, limit)
+
+
+def _parse(raw: bytes, media_type: str, limit: int) -> Any:
     if not raw.strip():
         raise Malformed("the body is empty", [("", "expected one document")])
     if media_type == JSON:
         _check_json(raw)
     try:
-        # ruamel.yaml needs seconds for what json needs milliseconds: not on the event loop.
-        return await asyncio.to_thread(parse_document, raw) if media_type != JSON else parse_document(raw)
+        return parse_document(raw, max_bytes=limit)
     except ValidationFailed as failed:
         raise Malformed(
             "the body is not one well-formed document",
             [(error.path, error.message) for error in failed.errors],
         ) from failed
-
-
-async def read_optional_document(request: Request) -> Any:
-    """Parse the request's JSON body; `None` when there is no body at all."""
-    if request.headers.get("content-length") == "0" or not (
-        "content-length" in request.headers or "transfer-encoding" in request.headers
-    ):
-        return None
-    return await read_document(request, yaml=False)
 
 
 def _media_type(request: Request, *, yaml: bool) -> str:
@@ -72,15 +76,15 @@ def _media_type(request: Request, *, yaml: bool) -> str:
     return media_type
 
 
-async def _read(request: Request) -> bytes:
+async def _read(request: Request, limit: int) -> bytes:
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > MAX_BODY:
-        raise TooLarge(MAX_BODY)
+    if declared.isdecimal() and int(declared) > limit:
+        raise TooLarge(limit)
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
-        if len(raw) > MAX_BODY:
-            raise TooLarge(MAX_BODY)
+        if len(raw) > limit:
+            raise TooLarge(limit)
     return bytes(raw)
 
 

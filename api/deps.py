@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Path, Query
 from starlette.requests import Request
 
-from api.bodies import read_document, read_optional_document
+from api.bodies import MAX_CONFIGURATION, read_document
 from api.paging import DEFAULT_LIMIT, MAX_LIMIT, Page
 from api.parts import Parts
 from api.preconditions import Preconditions
@@ -55,6 +55,10 @@ async def _yaml(request: Request) -> Any:
     return await read_document(request, yaml=True)
 
 
+async def _configuration(request: Request) -> Any:
+    return await read_document(request, yaml=True, limit=MAX_CONFIGURATION)
+
+
 async def _preconditions(
     if_match: Annotated[
         str | None,
@@ -100,11 +104,11 @@ Actor = Annotated[str, Depends(_actor)]
 JsonBody = Annotated[Any, Depends(_json)]
 """The parsed body, JSON only."""
 
-OptionalJsonBody = Annotated[Any, Depends(read_optional_document)]
-"""The parsed body, or None without one."""
-
 Body = Annotated[Any, Depends(_yaml)]
 """The parsed body, JSON or YAML."""
+
+ConfigurationBody = Annotated[Any, Depends(_configuration)]
+"""The parsed body, JSON or YAML, of a whole configuration's size."""
 
 Write = Annotated[Writing, Depends(_writing)]
 """Who changes something, on what conditions."""

@@ -66,7 +66,7 @@ def _parameter(details: dict[str, object]) -> tuple[str, str]:
 
 
 def install(app: FastAPI, operations: Callable[[], Operations]) -> None:
-    """Make `app` answer every error with a problem.
+    """Make `app` answer every error that can be expected with a problem (`api.failures` has the others).
 
     Args:
         app: the application.
@@ -91,6 +91,5 @@ def install(app: FastAPI, operations: Callable[[], Operations]) -> None:
         StaleRevision,
         StoreUnavailable,
         RequestValidationError,
-        Exception,
     ):
         app.add_exception_handler(kind, handle)

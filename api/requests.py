@@ -1,11 +1,13 @@
 """Small request bodies that are no entity; validated as strictly as entities are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from brownout.domain import Entity
+from brownout.domain import Entity, FieldError, ValidationFailed
 
 
 class _RollbackTo(Entity):
@@ -25,10 +27,31 @@ def rollback_target(body: Any) -> int:
     return _RollbackTo.load(body).revision
 
 
-def wanted_order(body: Any) -> Sequence[str]:
+@dataclass(frozen=True, slots=True)
+class WantedOrder:
+    """An order of endpoints; `path` is where the list stands in the body."""
+
+    names: tuple[str, ...]
+    path: str
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Let errors name places in the body, not in the list."""
+        try:
+            yield
+        except ValidationFailed as failed:
+            raise ValidationFailed(
+                FieldError(f"{self.path}{each.path}", each.message) for each in failed.errors
+            ) from failed
+
+
+def wanted_order(body: Any) -> WantedOrder:
     """The names in order, from `{"endpoints": […]}` or the bare list.
 
     Raises:
         ValidationFailed: it is something else.
     """
-    return _Order.load({"endpoints": body} if isinstance(body, list) else body).endpoints
+    bare = isinstance(body, list)
+    return WantedOrder(
+        _Order.load({"endpoints": body} if bare else body).endpoints, "" if bare else "endpoints"
+    )

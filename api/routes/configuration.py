@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from api.answers import show, show_unless_known
 from api.bodies import JSON, YAML
-from api.deps import Actor, Body, Cached, Core, Prune
+from api.deps import Actor, Cached, ConfigurationBody, Core, Prune
 from api.documented import ETAG, UNCHANGED, Responses, problems, shows, takes
 from api.preconditions import etag
 from api.schemas.base import ref
@@ -42,7 +42,7 @@ async def export(request: Request, core: Core, cached: Cached) -> Response:
     responses={**shows(Plan, "What an apply would do.", etag=False), **problems(400, 413, 415, 422)},
     openapi_extra=takes(Configuration, yaml=True),
 )
-async def plan(core: Core, body: Body, *, prune: Prune = False) -> Response:
+async def plan(core: Core, body: ConfigurationBody, *, prune: Prune = False) -> Response:
     """Compare a configuration with what is there; nothing is changed."""
     return show(plan_view(await core.plan(body, prune=prune)))
 
@@ -53,6 +53,6 @@ async def plan(core: Core, body: Body, *, prune: Prune = False) -> Response:
     responses={**shows(Plan, "What was done.", etag=False), **problems(400, 409, 413, 415, 422, 503)},
     openapi_extra=takes(Configuration, yaml=True),
 )
-async def apply(core: Core, body: Body, actor: Actor, *, prune: Prune = False) -> Response:
+async def apply(core: Core, body: ConfigurationBody, actor: Actor, *, prune: Prune = False) -> Response:
     """All of it or nothing; doing it again changes nothing. Deletes only with `prune`."""
     return show(plan_view(await core.apply(body, actor=actor, prune=prune)))

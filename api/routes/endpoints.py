@@ -103,6 +103,8 @@ async def put_order(core: Core, fleet: FleetName, body: JsonBody, write: Write) 
     """`If-Match` takes the tag of the list of endpoints; the body may also be the bare list of names."""
     core.get_fleet(fleet)
     guard = write.conditions.guard(f"the list of endpoints of {fleet!r}", core.catalog.lists[fleet])
-    ordered = await core.put_order(fleet, wanted_order(body), actor=write.actor, if_match=guard)
+    order = wanted_order(body)
+    with order.located():
+        ordered = await core.put_order(fleet, order.names, actor=write.actor, if_match=guard)
     content = {"endpoints": [each.entity.name for each in ordered]}
     return show(content, revision=core.catalog.lists[fleet].revision)

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brownout.profile import ValidationFailed, parse_document
+from brownout.profile import MAX_DOCUMENT_BYTES, ValidationFailed, parse_document
 from brownout_cli.rest.exits import Exit
 from brownout_cli.rest.output import fail
 
 STDIN = "-"
+
+_MAX_BYTES = 16 * MAX_DOCUMENT_BYTES
+"""As much as REST reads of a configuration."""
 
 
 def read(file: str) -> Any:
@@ -24,7 +27,7 @@ def read(file: str) -> Any:
     except OSError as error:
         fail(f"cannot read {file}: {error.strerror}", Exit.USAGE)
     try:
-        return parse_document(raw)
+        return parse_document(raw, max_bytes=_MAX_BYTES)
     except ValidationFailed as failed:
         lines = "\n".join(f"  {error}" for error in failed.errors)
         fail(f"{_shown(file)} is not one well-formed document\n{lines}", Exit.REFUSED)

@@ -17,7 +17,7 @@ def test_a_problem_has_the_members_of_rfc_9457_and_its_media_type() -> None:
     answer = respond(Invalid([("spec.seed", "expected a whole number"), ("name", "is required")]))
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
-    assert json.loads(answer.body) == {
+    assert json.loads(bytes(answer.body)) == {
         "type": "urn:problem-type:brownout:validation",
         "title": "What was sent is not valid",
         "status": 422,
