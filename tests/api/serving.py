@@ -1,7 +1,9 @@
 """REST on a free loopback port: real uvicorn, real SQLite; only the Envoys are made up."""
 
 import asyncio
+import functools
 import socket
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
@@ -22,6 +24,15 @@ from migrations import migrate
 T = TypeVar("T")
 
 NOON = datetime(2030, 1, 31, 12, tzinfo=UTC)
+
+
+@functools.cache
+def _empty_database() -> bytes:
+    """A migrated SQLite file without content: migrating it for each test would take longer than the test."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "brownout.db")
+        migrate(f"sqlite:///{file}")
+        return file.read_bytes()
 
 
 class Nodes:
@@ -79,6 +90,7 @@ class RestServer:
 
     Attributes:
         url: its base URL.
+        database: the SQLite file.
         http: a client of it.
         nodes: the made-up Envoys.
         service: the service layer (use it by `run`).
@@ -87,7 +99,7 @@ class RestServer:
     """
 
     def __init__(self, folder: Path, *, loopback_only: bool = True) -> None:
-        self._database = f"sqlite:///{folder / 'brownout.db'}"
+        self.database = folder / "brownout.db"
         self._loopback_only = loopback_only
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
@@ -107,14 +119,15 @@ class RestServer:
         self._loop.call_soon_threadsafe(work)
 
     def __enter__(self) -> Self:
-        migrate(self._database)
+        if not self.database.exists():
+            self.database.write_bytes(_empty_database())
         self._thread.start()
         self.run(self._start)
         self.http = httpx.Client(base_url=self.url, timeout=30)
         return self
 
     async def _start(self) -> None:
-        self.service = Service(await asyncio.to_thread(Store, self._database))
+        self.service = Service(await asyncio.to_thread(Store, str(self.database)))
         await self.service.start()
         registry = CollectorRegistry()
         Counter("brownout_pushes", "pushes", registry=registry).inc()
