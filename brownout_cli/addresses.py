@@ -70,8 +70,7 @@ def listen(address: Address, option: str) -> socket.socket:
         CliError: the port is taken, or the address is not this machine's.
     """
     try:
-        family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+        return open_listener(address)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise CliError(
@@ -79,6 +78,29 @@ def listen(address: Address, option: str) -> socket.socket:
                 f"choose another with {option} (0 takes a free one)"
             ) from error
         raise CliError(f"cannot listen on {address} ({option}): {error.strerror or error}") from error
+
+
+def open_listener(address: Address) -> socket.socket:
+    """Open a listening socket.
+
+    Not by `socket.create_server`: that leaves the protocol unnamed, and asyncio then leaves Nagle's algorithm on
+    in every connection, which delays small answers by 40 ms.
+
+    Raises:
+        OSError: it cannot be had.
+    """
+    family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind((address.host, address.port))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 def choose(address: Address, option: str) -> Address:

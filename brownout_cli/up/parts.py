@@ -20,6 +20,7 @@ from brownout_cli.up.processes import Child
 
 _LOOPBACK = "127.0.0.1"
 _START_SECONDS = 30.0
+_POLL_SECONDS = 0.02
 # Envoy's last line before it serves: listeners and routes have come from the control plane.
 _ENVOY_READY = "all dependencies initialized. starting workers"
 
@@ -96,7 +97,19 @@ async def everything(settings: Settings) -> AsyncIterator[Running]:
         envoy = Child("Envoy", command, folder / "envoy.log", envoy_environment())
         await envoy.start(_ENVOY_READY, _START_SECONDS)
         stack.push_async_callback(envoy.stop)
+        await _converged(plane)
         yield Running(plane, listener, admin, (server, envoy))
+
+
+async def _converged(plane: ControlPlane) -> None:
+    """Wait until Envoy has acknowledged all that is configured now."""
+    async with asyncio.timeout(_START_SECONDS):
+        while True:
+            reached = plane.status.converged(FLEET)
+            if reached.converged and reached.nodes and reached.revision == plane.service.catalog.revision:
+                return
+            # A revision that changes nothing for Envoy is reached without any event of a node.
+            await asyncio.sleep(_POLL_SECONDS)
 
 
 def _listener(plane: ControlPlane, port: int | None) -> Address:

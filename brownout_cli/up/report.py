@@ -106,24 +106,29 @@ def _quantiles(seconds: Sequence[float]) -> tuple[float, ...]:
 
 def as_table(rows: Iterable[Row]) -> Table:
     """The rows for people."""
-    table = Table(
-        title="configured / observed", box=None, pad_edge=False, header_style="bold", title_justify="left"
-    )
-    table.add_column("endpoint")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("endpoint", no_wrap=True)
     table.add_column("status")
-    table.add_column("share", justify="right")
+    table.add_column("share (%)", justify="right", no_wrap=True)
     for quantile in QUANTILES:
-        table.add_column(f"p{quantile * 100:g}", justify="right")
+        table.add_column(f"p{quantile * 100:g} (ms)", justify="right", no_wrap=True)
     table.add_column("requests", justify="right")
+    table.caption = "configured / observed"
+    table.caption_justify = "left"
     before = None
     for row in rows:
-        cells = [_pair(_percent(row.configured_share), _percent(row.observed_share))]
-        for index in range(len(QUANTILES)):
-            configured = row.configured[index] if row.configured else None
-            observed = row.observed[index] if row.observed else None
-            cells.append(_pair(_milliseconds(configured), _milliseconds(observed)))
+        shares = _pair(row.configured_share, row.observed_share, 100, ".1f")
+        latencies = [
+            _pair(
+                row.configured[index] if row.configured else None,
+                row.observed[index] if row.observed else None,
+                1000,
+                ".0f",
+            )
+            for index in range(len(QUANTILES))
+        ]
         name = row.endpoint if row.endpoint != before else ""
-        table.add_row(name, str(row.status), *cells, str(row.count))
+        table.add_row(name, str(row.status), shares, *latencies, str(row.count))
         before = row.endpoint
     return table
 
@@ -133,13 +138,7 @@ def as_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
     return [asdict(row) | {"quantiles": QUANTILES} for row in rows]
 
 
-def _pair(configured: str, observed: str) -> str:
-    return f"{configured} / {observed}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
-
-
-def _milliseconds(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds * 1000:.0f} ms"
+def _pair(configured: float | None, observed: float | None, scale: int, form: str) -> str:
+    return " / ".join(
+        "-" if value is None else format(value * scale, form) for value in (configured, observed)
+    )

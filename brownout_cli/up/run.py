@@ -6,7 +6,6 @@ import logging
 import sys
 from collections.abc import Coroutine, Sequence
 
-import httpx
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -19,7 +18,8 @@ from brownout_cli.up.parts import Running, Settings, everything
 from brownout_cli.up.traffic import send_traffic
 
 _REQUESTS_EACH = 300
-_CONCURRENCY = 16
+_LANES = 8
+_PIPE_WIDTH = 200
 
 
 def up(settings: Settings, *, once: bool, as_json: bool) -> None:
@@ -77,7 +77,8 @@ async def _show(running: Running, settings: Settings, *, once: bool, as_json: bo
     if as_json:
         sys.stdout.write(json.dumps({"urls": urls, "rows": report.as_json(rows)}) + "\n")
     elif rows:
-        Console().print(report.as_table(rows))
+        width = None if sys.stdout.isatty() else _PIPE_WIDTH
+        Console(width=width).print(report.as_table(rows))
     else:
         sys.stdout.write(
             f"nothing to show: no endpoint of the fleet {FLEET} leads to the upstream {UPSTREAM}\n"
@@ -122,12 +123,8 @@ async def _traffic(running: Running, *, quiet: bool) -> Sequence[report.Row]:
         task = bar.add_task("", total=_REQUESTS_EACH * len(paths))
         try:
             seen = await send_traffic(
-                f"http://{running.listener}",
-                paths,
-                _REQUESTS_EACH,
-                concurrency=_CONCURRENCY,
-                advance=lambda: bar.advance(task),
+                running.listener, paths, _REQUESTS_EACH, lanes=_LANES, advance=lambda: bar.advance(task)
             )
-        except* httpx.HTTPError as errors:
+        except* (OSError, ValueError) as errors:
             raise CliError(f"Envoy does not answer on {running.listener}: {errors.exceptions[0]}") from errors
     return report.compare({name: each.behavior for name, each in shown.items()}, seen)

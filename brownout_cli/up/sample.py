@@ -3,12 +3,13 @@
 import asyncio
 import json
 import random
-import socket
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import uvicorn
+
+from brownout_cli.addresses import Address, open_listener
 
 READY = "sample upstream listens"
 # Path prefix and its natural response time in seconds: lowest and highest.
@@ -41,7 +42,7 @@ async def app(scope: dict[str, Any], receive: _Receive, send: _Send) -> None:
 
 def main() -> None:
     """Serve until a signal; the first line of output says where."""
-    listener = socket.create_server((sys.argv[1], int(sys.argv[2])), backlog=1024)
+    listener = open_listener(Address(sys.argv[1], int(sys.argv[2])))
     sys.stdout.write(f"{READY} on {listener.getsockname()[1]}\n")
     sys.stdout.flush()
     uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off")).run(sockets=[listener])

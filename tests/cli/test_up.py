@@ -52,7 +52,7 @@ def test_once(tmp_path: Path) -> None:
     assert "on this machine only (loopback)" in answer.stdout
     assert "REST         http://127.0.0.1:" in answer.stdout
     [pay] = [line for line in answer.stdout.splitlines() if line.startswith("pay")]
-    assert pay.split()[1:5] == ["200", "95.0%", "/", pay.split()[4]]
+    assert pay.split()[1:5] == ["200", "95.0", "/", pay.split()[4]]
 
 
 def test_once_again_keeps_what_was_configured(tmp_path: Path) -> None:
