@@ -60,6 +60,7 @@ class PostgresServer:
             "unix_socket_directories": self._folder,
             "shared_buffers": "16MB",
             "max_connections": 60,
+            "fsync": "off",  # processes are killed here, never the machine
         }
         arguments = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         log = self._folder / "log"
@@ -106,6 +107,6 @@ class PostgresServer:
 
     def _end(self) -> None:
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)  # the shutdown that does not wait for clients
+            self._process.send_signal(signal.SIGQUIT)  # nothing of it is needed any more
             self._process.wait(30)
         shutil.rmtree(self._folder, ignore_errors=True)
