@@ -1,3 +1,4 @@
+# cython: cdivision=True
 # The stateful mode: every cycle of n draws serves each of the n samples once, in an order of its own.
 #
 # The k-th sample is the value at the quantile (k + 1/2) / n. What a draw takes is an index of the cycle; the
@@ -11,11 +12,11 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from filter_runtime.engine.atomic cimport advance_if, load, load_acquire
 from filter_runtime.engine.permutation cimport order_t, permute
-from filter_runtime.engine.rng cimport mix, rng_t
+from filter_runtime.engine.rng cimport rng_t
 
 cdef enum:
     LANE_BITS = 3  # eight lanes
-    LANED_SIZE = 1024  # smaller cycles have one lane: they would spend their time changing it
+    LANED_SIZE = 64  # smaller cycles have one lane: they would spend their time changing it
 
 cdef struct lane_t:
     uint64_t served  # atomic; how many indices this lane has handed out since the first cycle
@@ -61,10 +62,11 @@ cdef inline uint64_t take_index(const order_t* order, place_t* place, rng_t* rng
 
 cdef inline uint64_t sample_at(const order_t* order, const place_t* place, uint64_t cycle, uint64_t index) noexcept nogil:
     """Return the sample, in [0, n), that `index` of `cycle` stands for."""
-    return permute(order, mix(place.secret[0] + cycle) ^ place.secret[1], index)
+    cdef uint64_t key = (place.secret[0] ^ cycle) * (place.secret[1] | 1)
+    return permute(order, key ^ (key >> 32), index)
 
 cdef inline double next_quantile(const order_t* order, place_t* place, rng_t* rng) noexcept nogil:
     """Take the next index and return its sample's quantile."""
     cdef uint64_t cycle
     cdef uint64_t index = take_index(order, place, rng, &cycle)
-    return (<double>sample_at(order, place, cycle, index) + 0.5) * order.step
+    return (<double><int64_t>sample_at(order, place, cycle, index) + 0.5) * order.step

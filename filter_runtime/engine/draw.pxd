@@ -1,6 +1,7 @@
+# cython: cdivision=True
 # One draw: the status and the target latency of a request. No lock, no allocation, no GIL.
 
-from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint32_t, uint64_t
 
 from filter_runtime.engine.atomic cimport fetch_add
 from filter_runtime.engine.behavior cimport behavior_t, entry_t
@@ -25,15 +26,15 @@ cdef inline void draw(
     `behavior.load.per_endpoint`, that of `state.endpoint`. `now_ns` is CLOCK_MONOTONIC; only the grey zone
     looks at it. A seeded behaviour draws from its own numbers and leaves `rng` alone.
     """
-    cdef const tier_t* tier = &behavior.healthy
     cdef double penalty = 0.0
     cdef rng_t own
     if behavior.seeded:
         rng_key(&own, behavior.seed, fetch_add(&state.draws, 1))
         rng = &own
     if behavior.load.active:
-        tier = tier_for(behavior, state, in_flight, now_ns, rng, &penalty)
-    _draw_from(behavior, state, tier, penalty, rng, out)
+        _draw_from(behavior, state, tier_for(behavior, state, in_flight, now_ns, rng, &penalty), penalty, rng, out)
+    else:
+        _draw_from(behavior, state, &behavior.healthy, 0.0, rng, out)
 
 cdef inline const tier_t* tier_for(
     const behavior_t* behavior, state_t* state, uint64_t in_flight, int64_t now_ns, rng_t* rng, double* penalty
@@ -42,15 +43,14 @@ cdef inline const tier_t* tier_for(
     cdef const load_t* load = &behavior.load
     cdef int64_t seen = <int64_t>in_flight if in_flight <= <uint64_t>INT64_MAX else INT64_MAX
     cdef double position = position_of(load, seen)
-    cdef double factor
+    cdef double factor = 1.0
     if load.grey:
         factor = observe(load, &state.spike, position, now_ns)
-        if load.healthy < seen < load.tipping:
-            penalty[0] = load.penalty_base * position * factor
     if seen <= load.healthy:
         return &behavior.healthy
     if seen >= load.tipping:
         return &behavior.tipping
+    penalty[0] = load.penalty_base * position * factor
     if below(rng, <uint64_t>(load.tipping - load.healthy)) < <uint64_t>(seen - load.healthy):
         return &behavior.tipping
     return &behavior.healthy
@@ -58,7 +58,7 @@ cdef inline const tier_t* tier_for(
 cdef inline void _draw_from(
     const behavior_t* behavior, state_t* state, const tier_t* tier, double penalty, rng_t* rng, draw_t* out
 ) noexcept nogil:
-    cdef uint64_t index = pick(tier, rng)
+    cdef uint32_t index = pick(tier, rng)
     cdef const entry_t* entry = behavior.entries + index
     cdef double quantile
     if behavior.stateful:

@@ -1,3 +1,4 @@
+# cython: cdivision=True
 # Durations in Go's text form (`time.Duration.String`): 52.3ms, 953.946µs, 1.5s, 1h2m3.5s, 0s.
 
 from libc.stdint cimport int64_t, uint64_t

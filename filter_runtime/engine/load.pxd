@@ -1,3 +1,4 @@
+# cython: cdivision=True
 # Load-based behaviour: which tier serves, and the grey zone's penalty with its spike and recovery.
 #
 # Seed, "Grey Zone Transitions". In the grey zone (healthy < in-flight < tipping):

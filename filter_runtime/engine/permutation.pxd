@@ -1,3 +1,4 @@
+# cython: cdivision=True
 # The order in which a cycle serves its samples: a keyed permutation of [0, n), computed, never stored.
 #
 # A bijection on the b-bit numbers, b the bits of n - 1: rounds of a keyed odd multiplication and addition
@@ -39,11 +40,11 @@ cdef inline uint64_t permute(const order_t* order, uint64_t key, uint64_t index)
     while True:
         k = key
         for i in range(order.rounds):
-            # Only the upper bits of this generator are random enough to be keys.
-            k = k * <uint64_t>0xD1342543DE82EF95 + <uint64_t>0x2545F4914F6CDD1D
             x = (x * ((k >> 16) | 1) + (k >> 32)) & order.mask
             x ^= x >> order.half
             x = (x >> 1) | (x << (order.bits - 1))
+            # Only the upper bits of this generator are random enough to be keys.
+            k = k * <uint64_t>0xD1342543DE82EF95 + <uint64_t>0x2545F4914F6CDD1D
         x &= order.mask
         if x < order.size:
             return x

@@ -1,3 +1,4 @@
+# cython: cdivision=True
 # A latency distribution: piecewise linear in the quantile.
 #
 # Below the first percentile key the curve runs from 0 to its value, above the last on to twice its value at

@@ -1,10 +1,11 @@
+# cython: cdivision=True
 # Random numbers: xoshiro256++ (Blackman & Vigna, 2019), one generator per worker or per seeded draw.
 #
 # A worker's generator is seeded with 256 bits of the kernel's entropy, so that no two workers, processes or
 # starts have anything in common. Ranges are unbiased (Lemire, "Fast Random Integer Generation in an
 # Interval", 2019).
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 cdef extern from *:
     """
@@ -97,4 +98,4 @@ cdef inline uint64_t below(rng_t* rng, uint64_t bound) noexcept nogil:
 
 cdef inline double unit(rng_t* rng) noexcept nogil:
     """Return a uniform multiple of 2^-53 in [0, 1)."""
-    return <double>(next_word(rng) >> 11) * (1.0 / 9007199254740992.0)
+    return <double><int64_t>(next_word(rng) >> 11) * (1.0 / 9007199254740992.0)

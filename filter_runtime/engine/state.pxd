@@ -1,3 +1,4 @@
+# cython: cdivision=True
 # What a behaviour remembers at one endpoint: its place in each cycle, its spike, its number of draws.
 #
 # One per (endpoint, behaviour) in the process, made and found by `state_get` (registry.pxi) under the GIL;

@@ -1,3 +1,4 @@
+# cython: cdivision=True
 # Which response entry: weighted random, with exact integer weights.
 #
 # Seed: "a 90% chance of selecting status 200 and a 10% chance of selecting status 503", in both modes.
