@@ -115,8 +115,8 @@ def read_headers(value: Value) -> tuple[Header, ...] | None:
         name = None if name_at is None else _name(name_at)
         if name_at is not None and name == "content-type":
             content_types += 1
-            if content_types == 2:
-                name_at.fail("content-type is given twice")
+            if content_types > 1:
+                name_at.fail("content-type may be given only once")
             if value_at is not None and isinstance(value_at.raw, str) and is_blank(value_at.raw):
                 value_at.fail(f"expected a content type, found only blanks: {quoted(value_at.raw)}")
                 return None

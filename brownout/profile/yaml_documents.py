@@ -39,17 +39,19 @@ class _Anchored(NamedTuple):
     value: object
     values: int
     characters: int
+    height: int  # levels of nesting, none in a scalar
 
 
 class _Open:
     """A collection that has begun and not ended."""
 
-    __slots__ = ("anchor", "before", "key", "merged", "next", "value")
+    __slots__ = ("anchor", "before", "height", "key", "merged", "next", "value")
 
     def __init__(self, event: CollectionStartEvent, before: tuple[int, int]) -> None:
         self.value: dict[str, object] | list[object] = {} if isinstance(event, MappingStartEvent) else []
         self.anchor: str | None = event.anchor
         self.before = before
+        self.height = 1
         self.merged: list[dict[str, object]] | None = None
         self.key: str | None = None
         self.next: Literal["item", "key", "value", "merged", "ignored"] = (
@@ -143,7 +145,7 @@ class _Composer:
             self._note(str(error))
             value = Refused()
         if event.anchor is not None:
-            self._anchors[event.anchor] = _Anchored(value, 1, len(text))
+            self._anchors[event.anchor] = _Anchored(value, 1, len(text), 0)
         if is_key:
             self._key(value, merges=plain and text == _MERGE_KEY)
         else:
@@ -168,9 +170,9 @@ class _Composer:
         if ended.anchor is not None:
             values, characters = ended.before
             self._anchors[ended.anchor] = _Anchored(
-                ended.value, self._values - values, self._characters - characters
+                ended.value, self._values - values, self._characters - characters, ended.height
             )
-        self._place(ended.value)
+        self._place(ended.value, ended.height)
 
     def _alias(self, event: AliasEvent) -> None:
         if event.anchor not in self._anchors:
@@ -182,8 +184,10 @@ class _Composer:
             self._findings.stop(
                 _at(event.start_mark, f"the alias {quoted(event.anchor)} is inside its own anchor")
             )
+        if len(self._open) + anchored.height > MAX_DEPTH:
+            self._findings.stop_too_deep()
         self._grow(anchored.values, anchored.characters)
-        self._place(anchored.value)
+        self._place(anchored.value, anchored.height)
 
     def _grow(self, values: int, characters: int) -> None:
         self._values += values
@@ -214,11 +218,12 @@ class _Composer:
         else:
             here.next = "value"
 
-    def _place(self, value: object) -> None:
+    def _place(self, value: object, height: int = 0) -> None:
         if not self._open:
             self._roots.append(value)
             return
         here = self._open[-1]
+        here.height = max(here.height, height + 1)
         if isinstance(here.value, list):
             here.value.append(value)
             return

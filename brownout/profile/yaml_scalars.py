@@ -9,6 +9,9 @@ from brownout.profile.literals import check_text, parse_integer, parse_number
 _TAGS = "tag:yaml.org,2002:"
 _KINDS: dict[str, type] = {"null": type(None), "bool": bool, "int": int, "float": float}
 
+# JSON, which YAML 1.2 includes, writes characters beyond U+FFFF by two escapes.
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
@@ -37,6 +40,8 @@ def scalar(text: str, tag: str | None, *, plain: bool) -> object:
     Raises:
         ValueError: It is a number or text that no document may hold, or its tag is unknown or contradicts it.
     """
+    if not plain and _PAIR.search(text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     if tag is None:
         return _resolve(text) if plain else check_text(text)
     if tag in ("!", f"{_TAGS}str"):
