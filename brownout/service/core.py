@@ -1,16 +1,23 @@
 """What all uses share: the writer thread, and what readers are shown."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Self, TypeVar
 
 from brownout.domain import ALL_FLEETS, Catalog, Draft
-from brownout.store import ChangeFeed, Store
+from brownout.store import ChangeFeed, Store, StoreUnavailable
 
 R = TypeVar("R")
+
+_log = logging.getLogger(__name__)
+
+POLL_SECONDS = 5.0
+"""How long a lost notification of another process can stay unnoticed."""
 
 Clock = Callable[[], datetime]
 
@@ -21,16 +28,18 @@ def utc_now() -> datetime:
 
 
 class Core:
-    """Runs the store in its own thread and publishes what it commits; `async with` starts and closes it.
+    """Runs the store in its own thread and publishes what is committed; `async with` starts and closes it.
 
     Attributes:
         feed: Tells the catalog as it is shown, from `start` to `close`.
     """
 
-    def __init__(self, store: Store, feed: ChangeFeed | None = None, *, clock: Clock = utc_now) -> None:
-        self.feed = ChangeFeed() if feed is None else feed
+    def __init__(self, store: Store, *, clock: Clock = utc_now, poll_seconds: float = POLL_SECONDS) -> None:
+        self.feed = ChangeFeed()
         self._store = store
         self._clock = clock
+        self._poll_seconds = poll_seconds
+        self._following: asyncio.Task[None] | None = None
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="brownout-store")
         self._recorded = store.catalog
         self._shown = self._shown_of = store.catalog
@@ -43,12 +52,17 @@ class Core:
         return self._shown
 
     async def start(self) -> None:
-        """Publish what is there."""
+        """Publish what is there, and from now on what other processes commit."""
         self.feed.publish(self._shown)
+        if self._store.shared:
+            self._following = asyncio.create_task(self._follow())
 
     async def close(self) -> None:
         """End all subscriptions, finish the writes that were begun, and close the store."""
         self.feed.close()
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.wait([self._following])
         await asyncio.to_thread(self._writer.shutdown)
         self._store.close()
 
@@ -61,17 +75,28 @@ class Core:
 
     async def _write(self, command: Callable[[Draft], R], *, actor: str) -> R:
         """Commit in the writer thread; when this returns, readers and subscribers see it."""
+        return await self._in_turn(lambda: self._store.write(command, actor=actor))
+
+    async def _follow(self) -> None:
+        async with aclosing(self._store.others(poll_seconds=self._poll_seconds)) as occasions:
+            async for _ in occasions:
+                try:
+                    await self._in_turn(self._store.catch_up)
+                except StoreUnavailable as error:
+                    _log.warning("changes of other processes are not seen: %s", error)
+
+    async def _in_turn(self, work: Callable[[], R]) -> R:
         loop = asyncio.get_running_loop()
 
-        def commit() -> R:
+        def run() -> R:
             try:
-                return self._store.write(command, actor=actor)
+                return work()
             finally:
                 # Published from here, not by the caller: that may have been cancelled, and what is committed
                 # must be delivered, in the order of the commits; the loop does so before it wakes the caller.
                 loop.call_soon_threadsafe(self._published, self._store.catalog)
 
-        return await loop.run_in_executor(self._writer, commit)
+        return await loop.run_in_executor(self._writer, run)
 
     def _published(self, catalog: Catalog) -> None:
         if catalog is not self._recorded:

@@ -1,7 +1,7 @@
 """The store: the configuration on disk, with one writer."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
@@ -14,6 +14,7 @@ from sqlmodel import Session, col, select
 from brownout.domain import Catalog, Draft, Revision, ValidationFailed
 from brownout.store.engine import begin_write, database_url, make_engine, sqlite_path
 from brownout.store.errors import StoreUnavailable
+from brownout.store.following import CHANNEL, occasions
 from brownout.store.history import History
 from brownout.store.loading import load_catalog
 from brownout.store.lock import FileLock
@@ -22,9 +23,6 @@ from brownout.store.schema import check_schema
 from brownout.store.tables import RevisionRow
 
 R = TypeVar("R")
-
-CHANNEL = "brownout"
-"""PostgreSQL's notification channel; the payload is the number of the newest revision."""
 
 
 def _now() -> datetime:
@@ -103,6 +101,10 @@ class Store:
         with self._writer, _available(), self._reading() as session:
             self._catalog = self._caught_up(session)
             return self._catalog
+
+    def others(self, *, poll_seconds: float) -> AsyncGenerator[None, None]:
+        """Yield whenever another process may have committed something to catch up with."""
+        return occasions(self.url, poll_seconds=poll_seconds)
 
     def close(self) -> None:
         """Close all connections and let other processes have the file."""

@@ -66,7 +66,7 @@ async def test_a_plan_shows_what_was_and_what_would_be(filled: Service) -> None:
 
 async def test_nothing_is_deleted_without_prune(filled: Service) -> None:
     """With it, what the sections of the document do not name is deleted, users first."""
-    lists = {"profiles": [], "upstreams": [], "fleets": []}
+    lists: dict[str, Any] = {"profiles": [], "upstreams": [], "fleets": []}
     assert (await filled.apply(lists, actor="ann")).changes == ()
     assert told(await filled.apply(lists, actor="ann", prune=True)) == [
         "delete endpoint edge/pay",

@@ -44,7 +44,7 @@ class PostgresServer:
     def __enter__(self) -> Self:
         binaries = self._binaries()
         data = self._folder / "data"
-        initdb = [
+        initdb: list[Path | str] = [
             binaries / "initdb",
             "--auth=trust",
             "--username=tester",
