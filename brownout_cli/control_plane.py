@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from api.app import create_app
 from brownout.ports import FleetStatus
-from brownout.service import Service
+from brownout.service import POLL_SECONDS, Service
 from brownout.store import Store
 from brownout_cli.addresses import Address
 from brownout_cli.serving import HttpServer
@@ -40,7 +40,9 @@ class ControlPlane:
 
 
 @asynccontextmanager
-async def control_plane(database: str, http: socket.socket, xds: Address) -> AsyncIterator[ControlPlane]:
+async def control_plane(
+    database: str, http: socket.socket, xds: Address, *, poll_seconds: float = POLL_SECONDS
+) -> AsyncIterator[ControlPlane]:
     """Run a control plane until the block is left.
 
     The end is quick: event streams go first (an HTTP server waits for open connections), then REST, then the
@@ -50,13 +52,14 @@ async def control_plane(database: str, http: socket.socket, xds: Address) -> Asy
         database: URL or SQLite path; its schema must be this version's.
         http: the listening socket of REST.
         xds: where to listen for Envoys.
+        poll_seconds: how long a lost notification of another replica may stay unnoticed.
 
     Raises:
         StoreError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
         store = await asyncio.to_thread(Store, database)
-        service = await stack.enter_async_context(Service(store))
+        service = await stack.enter_async_context(Service(store, poll_seconds=poll_seconds))
         registry = CollectorRegistry()
         server = XdsServer(service.feed, registry=registry)
         port = await server.start(xds.host, xds.port)

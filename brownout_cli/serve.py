@@ -12,21 +12,21 @@ from brownout_cli.errors import CliError
 from brownout_cli.signals import stop_requested
 
 
-def serve(http: Address, xds: Address, database: str, *, as_json: bool) -> None:
+def serve(http: Address, xds: Address, database: str, *, poll_seconds: float, as_json: bool) -> None:
     """Serve until SIGINT or SIGTERM.
 
     Raises:
         CliError: a port or the database cannot be had.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    asyncio.run(_serve(http, xds, database, as_json=as_json))
+    asyncio.run(_serve(http, xds, database, poll_seconds=poll_seconds, as_json=as_json))
 
 
-async def _serve(http: Address, xds: Address, database: str, *, as_json: bool) -> None:
+async def _serve(http: Address, xds: Address, database: str, *, poll_seconds: float, as_json: bool) -> None:
     with stop_requested() as stop, listen(http, "--http") as listener:
         xds = choose(xds, "--xds")
         try:
-            async with control_plane(database, listener, xds) as running:
+            async with control_plane(database, listener, xds, poll_seconds=poll_seconds) as running:
                 _announce(running, as_json=as_json)
                 await until(stop, running.http_task)
         except StoreError as error:

@@ -1,6 +1,7 @@
 """Every use of the configuration."""
 
+from brownout.service.core import POLL_SECONDS
 from brownout.service.results import Change, Halted, Page, Plan, Written
 from brownout.service.service import Service
 
-__all__ = ["Change", "Halted", "Page", "Plan", "Service", "Written"]
+__all__ = ["POLL_SECONDS", "Change", "Halted", "Page", "Plan", "Service", "Written"]

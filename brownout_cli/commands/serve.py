@@ -4,25 +4,51 @@ from typing import Annotated
 
 import typer
 
-from brownout_cli.addresses import Address, as_address
+from brownout.profile import ValidationFailed, format_duration
+from brownout.settings import Settings, variable
+from brownout_cli.addresses import Address, as_address, parse_address
 from brownout_cli.commands.options import Database
 from brownout_cli.errors import CliError, needs_extra
 
 Http = Annotated[
     Address,
-    typer.Option("--http", parser=as_address, metavar="HOST:PORT", help="Where REST listens; loopback only."),
+    typer.Option(
+        "--http",
+        parser=as_address,
+        envvar=variable("http"),
+        metavar="HOST:PORT",
+        help="Where REST listens; loopback only.",
+    ),
 ]
 Xds = Annotated[
-    Address, typer.Option("--xds", parser=as_address, metavar="HOST:PORT", help="Where Envoys connect.")
+    Address,
+    typer.Option(
+        "--xds",
+        parser=as_address,
+        envvar=variable("xds"),
+        metavar="HOST:PORT",
+        help="Where Envoys connect.",
+    ),
 ]
-_HTTP = Address("127.0.0.1", 8080)
-_XDS = Address("127.0.0.1", 18000)
+Poll = Annotated[
+    str,
+    typer.Option(
+        "--poll",
+        envvar=variable("poll"),
+        metavar="DURATION",
+        help="How long a lost notification of another replica may stay unnoticed (PostgreSQL).",
+    ),
+]
+_DEFAULTS = Settings()
+_HTTP, _XDS = parse_address(_DEFAULTS.http), parse_address(_DEFAULTS.xds)
+_POLL = format_duration(_DEFAULTS.poll)
 
 
 def serve(
     http: Http = _HTTP,
     xds: Xds = _XDS,
-    database: Database = "brownout.db",
+    database: Database = _DEFAULTS.database,
+    poll: Poll = _POLL,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the addresses as one line of JSON.")] = False,
 ) -> None:
@@ -35,6 +61,10 @@ def serve(
         raise CliError(
             f"--http {http}: REST asks for no token, so it must listen on loopback (127.0.0.1, ::1)"
         )
+    try:
+        settings = Settings.read({}, http=str(http), xds=str(xds), database=database, poll=poll)
+    except ValidationFailed as failed:
+        raise CliError(str(failed)) from failed
     with needs_extra("server", "brownout serve"):
         from brownout_cli.serve import serve as run  # noqa: PLC0415 - the control plane is an extra
-    run(http, xds, database, as_json=as_json)
+    run(http, xds, settings.database, poll_seconds=settings.poll / 1e9, as_json=as_json)
