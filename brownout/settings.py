@@ -1,19 +1,17 @@
-"""What a control plane is started with: arguments, else the environment, else defaults."""
+"""What a control plane is started with; the command line takes arguments, else the environment, else these."""
 
-from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import Field
 
 from brownout.domain.base import Entity
 from brownout.domain.scalars import Duration, Text
-from brownout.profile import FieldError, ValidationFailed
 
 PREFIX = "BROWNOUT_"
 
 
 class Settings(Entity):
-    """The settings; `database` is the variable `BROWNOUT_DATABASE`, and so on."""
+    """The settings and their defaults; `variable` tells how the environment has them."""
 
     database: Annotated[
         Text, Field(description="The path of a SQLite file, or postgresql://USER:PASSWORD@HOST:PORT/NAME.")
@@ -23,25 +21,6 @@ class Settings(Entity):
     poll: Annotated[
         Duration, Field(description="How long a lost notification of another replica may stay unnoticed.")
     ] = 5_000_000_000
-
-    @classmethod
-    def read(cls, environment: Mapping[str, str], **arguments: str | None) -> Self:
-        """Combine arguments (None: not given) and environment.
-
-        Raises:
-            ValidationFailed: Every setting that is not as expected, by the name under which it was given.
-        """
-        found = {
-            name: environment[variable(name)] for name in cls.model_fields if variable(name) in environment
-        }
-        given = {name: value for name, value in arguments.items() if value is not None}
-        try:
-            return cls.load(found | given)
-        except ValidationFailed as failed:
-            raise ValidationFailed(
-                FieldError(each.path if each.path in given else variable(each.path), each.message)
-                for each in failed.errors
-            ) from None
 
 
 def variable(name: str) -> str:

@@ -62,7 +62,7 @@ def serve(
             f"--http {http}: REST asks for no token, so it must listen on loopback (127.0.0.1, ::1)"
         )
     try:
-        settings = Settings.read({}, http=str(http), xds=str(xds), database=database, poll=poll)
+        settings = Settings.load({"http": str(http), "xds": str(xds), "database": database, "poll": poll})
     except ValidationFailed as failed:
         raise CliError(str(failed)) from failed
     with needs_extra("server", "brownout serve"):
