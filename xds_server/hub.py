@@ -75,6 +75,10 @@ class Hub:
         """Whether a fleet injects nothing."""
         return fleet in self.halts or ALL_FLEETS in self.halts
 
+    def problems(self, fleet: str) -> tuple[str, ...]:
+        """Return what of a fleet is left out."""
+        return self._programs.get(fleet, NO_FLEET).problems
+
     def channel(self, fleet: str) -> Channel:
         """Return a fleet's channel, which may be of a fleet that does not exist (yet)."""
         found = self._channels.get(fleet)

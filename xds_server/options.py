@@ -33,6 +33,8 @@ class Options:
             ("grpc.max_send_message_length", -1),
             ("grpc.keepalive_time_ms", int(self.keepalive * 1000)),
             ("grpc.keepalive_timeout_ms", int(self.keepalive_timeout * 1000)),
+            # What gRPC waits for the answer to a ping, whatever the keepalive says: else a minute.
+            ("grpc.http2.ping_timeout_ms", int(self.keepalive_timeout * 1000)),
             ("grpc.keepalive_permit_without_calls", 1),
             # gRPC pings only while data flows, and ends connections whose client pings more often than
             # every five minutes: an idle stream is the normal state here.

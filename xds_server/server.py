@@ -145,6 +145,10 @@ class XdsServer:
         """Deliver a catalog; never waits."""
         self._publisher.publish(catalog)
 
+    def problems(self, fleet: str) -> tuple[str, ...]:
+        """Return what of a fleet could not be compiled and is not delivered, and why."""
+        return self._hub.problems(fleet)
+
     async def _follow(self, feed: Feed) -> None:
         async for catalog in feed.subscribe():
             self.publish(catalog)

@@ -105,5 +105,6 @@ class SotwState(TypeState):
                 self._forget(target.names)
             self.forced &= target.names
             return None
+        self._owed -= due
         self._send(target, due, new_nonce)
         return with_nonce(sotw_response(self.kind, target, due), self.nonce)

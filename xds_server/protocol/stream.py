@@ -84,9 +84,14 @@ class StreamState:
         return None if response is None else (state, response)
 
     def _clusters_sent(self, before: ResourceSet | None, after: ResourceSet) -> None:
-        """See to it that a changed cluster gets its endpoints again: it warms until they come."""
+        """See to it that a changed cluster gets its endpoints again: it warms until they come.
+
+        For a new cluster the client asks by itself.
+        """
+        if before is None:
+            return
         endpoints = self.types[EDS]
-        changed = after.names if before is None else after.changes_since(before).changed
+        changed = after.changes_since(before).changed & before.names
         if isinstance(endpoints, DeltaState):
             endpoints.resend(changed)
         else:
