@@ -1,4 +1,4 @@
-"""What a control plane is started with; the command line takes arguments, else the environment, else these."""
+"""What a control plane is started with; each is an argument, else a variable, else the default here."""
 
 from typing import Annotated
 

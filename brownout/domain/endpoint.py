@@ -10,7 +10,7 @@ from brownout.domain.fault import Fault
 from brownout.domain.hosts import ANY_HOST, normal_host
 from brownout.domain.problems import at
 from brownout.domain.revision import Kind
-from brownout.domain.scalars import Duration, Items, Name, distinct
+from brownout.domain.scalars import Duration, Items, Name, NotEmpty, distinct
 from brownout.profile import HeaderMatch, Match, dump
 
 DEFAULT_TIMEOUT = 15_000_000_000
@@ -74,7 +74,7 @@ class EndpointMatch(Entity):
     """
 
     hosts: Annotated[
-        tuple[Annotated[str, AfterValidator(normal_host)], ...], Items, Field(min_length=1), distinct("host")
+        tuple[Annotated[str, AfterValidator(normal_host)], ...], Items, NotEmpty, distinct("host")
     ] = (ANY_HOST,)
     prefix: Path | None = None
     exact: Path | None = None

@@ -12,7 +12,9 @@ ANY_HOST = "*"
 
 def is_host_name(text: str) -> bool:
     """Whether `text` is a name that DNS can resolve (an IP address is none)."""
-    return len(text) <= 253 and re.fullmatch(_LABELS, text.lower()) is not None and not is_ip(text)
+    # A last label of digits only is a mistyped address: no top-level domain looks like that (RFC 3696).
+    last = text.rpartition(".")[2]
+    return len(text) <= 253 and re.fullmatch(_LABELS, text.lower()) is not None and not last.isdigit()
 
 
 def is_ip(text: str) -> bool:

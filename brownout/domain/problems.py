@@ -13,6 +13,7 @@ from brownout.profile.scalars import plain_number
 _NESTED = "brownout_fields"
 _EXPECTED = {
     "string_type": "a string",
+    "string_unicode": "text that UTF-8 can express",
     "bool_type": "true or false",
     "int_type": "an integer",
     "float_type": "a number",
@@ -23,11 +24,10 @@ _EXPECTED = {
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",
     "literal_error": "{expected}",
-    "too_short": "at least {min_length} in the list",
     "string_too_short": "at least {min_length} character",
     "string_too_long": "at most {max_length} characters",
 }
-_LENGTHS = {"too_short", "string_too_short", "string_too_long"}
+_LENGTHS = {"string_too_short", "string_too_long"}
 
 
 def join(path: str, relative: str) -> str:

@@ -15,8 +15,6 @@ from brownout.profile.timestamps import format_timestamp, parse_timestamp
 T = TypeVar("T")
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-# U+0000 ends a string in C; half a surrogate pair has no UTF-8.
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def _label(value: str) -> str:
@@ -27,9 +25,8 @@ def _label(value: str) -> str:
 
 
 def _writable(value: str) -> str:
-    unwritable = _UNWRITABLE.search(value)
-    if unwritable:
-        raise ValueError(f"expected text without U+{ord(unwritable[0]):04X}")
+    if "\0" in value:  # it ends a string in C
+        raise ValueError("expected text without U+0000")
     return value
 
 
@@ -63,6 +60,16 @@ def distinct(what: str, key: Callable[[Any], object] = lambda item: item) -> Aft
 
     return AfterValidator(check)
 
+
+def _some(items: tuple[T, ...]) -> tuple[T, ...]:
+    # Field(min_length=…) would count the sound items only.
+    if not items:
+        raise ValueError("expected at least one in the list")
+    return items
+
+
+NotEmpty = AfterValidator(_some)
+"""Marks a tuple that has at least one item."""
 
 Name = Annotated[str, AfterValidator(_label)]
 """A DNS label, as every name is."""

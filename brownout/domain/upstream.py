@@ -8,7 +8,7 @@ from brownout.domain.base import Entity, Named
 from brownout.domain.hosts import is_host_name, is_ip
 from brownout.domain.problems import at
 from brownout.domain.revision import Kind
-from brownout.domain.scalars import Duration, Items, Port, distinct
+from brownout.domain.scalars import Duration, Items, NotEmpty, Port, distinct
 from brownout.domain.tls import UpstreamTls
 from brownout.profile.errors import quoted
 
@@ -62,7 +62,7 @@ class Upstream(Named):
 
     kind: ClassVar[Kind] = "upstream"
 
-    hosts: Annotated[tuple[Host, ...], Items, Field(min_length=1), distinct("address and port")]
+    hosts: Annotated[tuple[Host, ...], Items, NotEmpty, distinct("address and port")]
     protocol: Protocol = "http1"
     tls: UpstreamTls | None = None
     connect_timeout: Annotated[Duration, AfterValidator(_positive)] = _SECOND
