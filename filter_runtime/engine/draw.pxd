@@ -26,15 +26,15 @@ cdef inline void draw(
     `behavior.load.per_endpoint`, that of `state.endpoint`. `now_ns` is CLOCK_MONOTONIC; only the grey zone
     looks at it. A seeded behaviour draws from its own numbers and leaves `rng` alone.
     """
+    cdef const tier_t* tier = &behavior.healthy
     cdef double penalty = 0.0
     cdef rng_t own
     if behavior.seeded:
         rng_key(&own, behavior.seed, fetch_add(&state.draws, 1))
         rng = &own
     if behavior.load.active:
-        _draw_from(behavior, state, tier_for(behavior, state, in_flight, now_ns, rng, &penalty), penalty, rng, out)
-    else:
-        _draw_from(behavior, state, &behavior.healthy, 0.0, rng, out)
+        tier = tier_for(behavior, state, in_flight, now_ns, rng, &penalty)
+    _draw_from(behavior, state, tier, penalty, rng, out)
 
 cdef inline const tier_t* tier_for(
     const behavior_t* behavior, state_t* state, uint64_t in_flight, int64_t now_ns, rng_t* rng, double* penalty

@@ -25,10 +25,10 @@ from filter_runtime.engine.rule cimport (
 from filter_runtime.engine.state cimport in_flight_enter, in_flight_leave
 from filter_runtime.engine.stream cimport (
     HOLDING, LAPSED, NOT_IN_HEAP, PASSING, REWRITING, TIMER_ARMED, TIMER_CANCELLED, TIMER_FIRED, TIMER_FIRING,
-    TIMER_IDLE, WAITING, stream_new, stream_release, stream_t, timer_t
+    WAITING, stream_new, stream_release, stream_t, timer_t
 )
 from filter_runtime.engine.sync cimport (
-    CLOCK_MONOTONIC, CLOCK_REALTIME, clock_ns, is_empty, pause, precise_thread, push, read_word, replace_word,
+    CLOCK_MONOTONIC, CLOCK_REALTIME, clock_ns, give_way, is_empty, precise_thread, push, read_word, replace_word,
     sleep_until, start_thread, take_all, ticket, wake, write_word
 )
 from filter_runtime.engine.worker cimport become_timer_thread, on_timer_thread, thread_rng

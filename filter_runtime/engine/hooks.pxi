@@ -250,8 +250,8 @@ cdef void _filter_destroy(const void* module) noexcept nogil:
     cdef stream_t* stream = <stream_t*>module
     if stream == NULL:
         return
-    timer_cancel(stream)
     if stream.phase == HOLDING:
+        timer_cancel(stream)
         lower_gauge(stream.envoy, stream.filter.held)
     if stream.counted:
         in_flight_leave(&_in_flight.value)

@@ -94,3 +94,8 @@ cdef int _sweep_states() except -1:
             del _endpoints[key]
             endpoint_release(endpoint)
     return 0
+
+
+def registered():
+    """Return how many compiled behaviours, states and endpoints this process keeps."""
+    return len(_behaviors), len(_states), len(_endpoints)

@@ -10,6 +10,7 @@ from filter_runtime.engine.stream cimport stream_t
 
 cdef enum:
     ON_STACK = 32  # headers of a reply that need no allocation
+    GRPC_MESSAGE = 1024  # bytes of a body that make the message: it travels as a header
 
 cdef inline const entry_t* entry_of(const stream_t* stream) noexcept nogil:
     """Return the response entry that was drawn."""
@@ -25,9 +26,13 @@ cdef inline bint is_grpc(void* envoy) noexcept nogil:
     return value.length == 16 or value.data[16] == c"+" or value.data[16] == c";"
 
 cdef inline buffer_t grpc_message(const entry_t* entry) noexcept nogil:
-    """Return the body as a gRPC message: without the newline that ends a text."""
+    """Return the body as a gRPC message: its beginning, without the newline that ends a text."""
     cdef buffer_t message = text(entry.reply.body, entry.reply.body_length)
-    if message.length and message.data[message.length - 1] == c"\n":
+    if message.length > GRPC_MESSAGE:
+        message.length = GRPC_MESSAGE
+        while message.length and (message.data[message.length] & 0xC0) == 0x80:
+            message.length -= 1  # not in the middle of a character
+    elif message.length and message.data[message.length - 1] == c"\n":
         message.length -= 1
     return message
 

@@ -28,7 +28,7 @@ from filter_runtime.engine.abi cimport (
 )
 from filter_runtime.engine.behavior cimport entry_t, header_t
 from filter_runtime.engine.headers cimport add_to_response, fields_t
-from filter_runtime.engine.reply cimport entry_of, grpc_message, is_grpc, write_status
+from filter_runtime.engine.reply cimport GRPC_MESSAGE, entry_of, grpc_message, is_grpc, write_status
 from filter_runtime.engine.stream cimport REWRITING, stream_t
 
 cdef inline bint _is_head(void* envoy) noexcept nogil:
@@ -81,11 +81,29 @@ cdef inline void _set_number(void* envoy, int map, const char* name, size_t leng
             break
     set_header(envoy, map, text(name, length), text(at, digits + 20 - at))
 
+# A message is percent-encoded: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md#responses
+cdef inline size_t _percent_encode(char* out, buffer_t message) noexcept nogil:
+    cdef const char* digits = b"0123456789ABCDEF"
+    cdef size_t used = 0, i
+    cdef unsigned char byte
+    for i in range(message.length):
+        byte = <unsigned char>message.data[i]
+        if 0x20 <= byte <= 0x7E and byte != c"%":
+            out[used] = <char>byte
+            used += 1
+        else:
+            out[used] = c"%"
+            out[used + 1] = digits[byte >> 4]
+            out[used + 2] = digits[byte & 15]
+            used += 3
+    return used
+
 cdef inline void _set_grpc(void* envoy, int map, const entry_t* entry) noexcept nogil:
-    cdef buffer_t message = grpc_message(entry)
+    cdef char encoded[3 * GRPC_MESSAGE]
+    cdef size_t length = _percent_encode(encoded, grpc_message(entry))
     _set_number(envoy, map, b"grpc-status", 11, entry.grpc_status)
-    if message.length:
-        set_header(envoy, map, text(b"grpc-message", 12), message)
+    if length:
+        set_header(envoy, map, text(b"grpc-message", 12), text(encoded, length))
 
 cdef inline bint rewrite_headers(stream_t* stream, const fields_t* fields, bint with_fields) noexcept nogil:
     """Turn the upstream's headers into the drawn ones. False when nothing was changed for want of memory.

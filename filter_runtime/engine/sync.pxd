@@ -7,6 +7,7 @@ cdef extern from *:
     #include <errno.h>
     #include <linux/futex.h>
     #include <pthread.h>
+    #include <sched.h>
     #include <signal.h>
     #include <stdint.h>
     #include <sys/prctl.h>
@@ -52,14 +53,7 @@ cdef extern from *:
     /* Sleeps until CLOCK_MONOTONIC reaches `until`, or `brownout_wake` after the ticket was taken. */
     static inline void brownout_sleep(uint32_t *word, uint32_t ticket, int64_t until) {
         struct timespec deadline = {until / 1000000000, until % 1000000000};
-        syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, ticket, until == INT64_MAX ? NULL : &deadline, NULL,
-                FUTEX_BITSET_MATCH_ANY);
-    }
-
-    static inline void brownout_pause(void) {
-    #if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-    #endif
+        syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, ticket, &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
     }
 
     /* A detached thread that takes no signals: those are Envoy's. */
@@ -99,7 +93,7 @@ cdef extern from *:
     void wake "brownout_wake"(uint32_t* word) noexcept nogil
     uint32_t ticket "brownout_ticket"(const uint32_t* word) noexcept nogil
     void sleep_until "brownout_sleep"(uint32_t* word, uint32_t ticket, int64_t until) noexcept nogil
-    void pause "brownout_pause"() noexcept nogil
+    void give_way "sched_yield"() noexcept nogil
 
     bint start_thread "brownout_start_thread"(void* (*body)(void*) noexcept nogil) noexcept nogil
     void precise_thread "brownout_precise_thread"(const char* name) noexcept nogil
