@@ -60,5 +60,16 @@ def document(app: FastAPI) -> dict[str, Any]:
     _, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template=REF_TEMPLATE
     )
+    for item in made["paths"].values():
+        for operation in item.values():
+            for answer in operation["responses"].values():
+                _drop_guessed(answer)
     made["components"] = {"schemas": definitions["$defs"]}
     return made
+
+
+def _drop_guessed(answer: dict[str, Any]) -> None:
+    """FastAPI adds JSON of any form to every successful answer, also to event streams and metrics."""
+    content = answer.get("content", {})
+    for media_type in [each for each, described in content.items() if not described.get("schema")]:
+        del content[media_type]

@@ -38,6 +38,8 @@ def node_view(node: NodeStatus) -> dict[str, Any]:
 def progress_view(catalog: Catalog, status: FleetStatus, fleet: str) -> dict[str, Any]:
     """How far a fleet is, as `FleetProgress` describes it."""
     reached = status.converged(fleet)
+    # What was just committed may not be on its way yet.
+    current = reached.revision >= catalog.revision
     return {
         "fleet": fleet,
         "halted": catalog.halted(fleet),
@@ -45,7 +47,7 @@ def progress_view(catalog: Catalog, status: FleetStatus, fleet: str) -> dict[str
         "nodes": reached.nodes,
         "current": reached.current,
         "rejecting": reached.rejecting,
-        "converged": reached.converged,
+        "converged": reached.converged and current,
     }
 
 
