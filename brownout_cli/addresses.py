@@ -83,8 +83,8 @@ def listen(address: Address, option: str) -> socket.socket:
 def open_listener(address: Address) -> socket.socket:
     """Open a listening socket.
 
-    Not by `socket.create_server`: that leaves the protocol unnamed, and asyncio then leaves Nagle's algorithm on
-    in every connection, which delays small answers by 40 ms.
+    Not by `socket.create_server`: that leaves the protocol unnamed, and asyncio then leaves Nagle's algorithm
+    on in every connection, which delays small answers by 40 ms.
 
     Raises:
         OSError: it cannot be had.
