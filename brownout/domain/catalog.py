@@ -2,58 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from brownout.domain.base import Named
 from brownout.domain.endpoint import Endpoint
 from brownout.domain.fleet import Fleet
 from brownout.domain.profile import Profile
 from brownout.domain.revision import Kind, Revision
+from brownout.domain.stored import Damage, EndpointList, Stored
 from brownout.domain.upstream import Upstream
-from brownout.profile import FieldError
-
-E_co = TypeVar("E_co", bound=Named, covariant=True)
 
 ALL_FLEETS = "*"
 """The key under which a halt of all fleets is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored(Generic[E_co]):
-    """An entity and the revision that last changed it (its ETag)."""
-
-    entity: E_co
-    revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointList:
-    """A fleet's endpoints in order, and the revision that last changed the list or an entry of it."""
-
-    items: tuple[Stored[Endpoint], ...] = ()
-    revision: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A stored row that cannot be delivered as it is; everything else is.
-
-    An endpoint whose fault names a profile that is not there is delivered without its fault, so that it keeps
-    routing. All others are left out.
-
-    Attributes:
-        kind: What it is.
-        key: Its name, as in `Revision.key`.
-        errors: What is wrong with it.
-        document: What is stored, where that is a mapping at all.
-        uses: What it refers to, as far as the store knows: `("upstream", name)`, `("profile", name)`.
-    """
-
-    kind: Kind
-    key: str
-    errors: tuple[FieldError, ...]
-    document: Mapping[str, Any] | None = None
-    uses: tuple[tuple[Kind, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from brownout.domain import Action, Kind, Stored
-from brownout.domain.catalog import E_co
+from brownout.domain.stored import E_co
 
 T = TypeVar("T")
 

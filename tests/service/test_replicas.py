@@ -11,6 +11,7 @@ from brownout.service import Service
 from brownout.store import Store
 from migrations import migrate
 from tests.store.samples import fill
+from tests.support import wait_until_async
 from tests.support.postgres import PostgresServer
 
 
@@ -59,12 +60,23 @@ async def test_a_lost_notification_is_made_up_by_the_next_poll(shared: str) -> N
         assert (await until(service.feed.subscribe(), 5)).halted("edge")
 
 
+def listeners(url: str) -> set[int]:
+    """The server's processes that serve somebody who listens."""
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+        )
+        return {pid for (pid,) in rows}
+
+
 async def test_a_broken_connection_is_made_again(shared: str) -> None:
     """The server ends all connections; later changes arrive, and writes work."""
     async with (
         Service(Store(shared), poll_seconds=0.2) as one,
         Service(Store(shared), poll_seconds=0.2) as two,
     ):
+        broken = await wait_until_async(lambda: len(found := listeners(shared)) == 2 and found)
+        assert broken
         with psycopg.connect(shared, autocommit=True) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -72,6 +84,7 @@ async def test_a_broken_connection_is_made_again(shared: str) -> None:
             )
         await one.put_fault("edge", "pay", {"profile": "slow", "percent": 7}, actor="ann")
         assert (await until(two.feed.subscribe(), 5)) == one.catalog
+        await wait_until_async(lambda: len(listeners(shared) - broken) == 2)
 
 
 async def test_writers_of_several_replicas_lose_nothing(shared: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from brownout.domain import Catalog, Draft, Revision
+from brownout.domain import Catalog, Draft, NotFound, Revision
 from brownout.store import Store, StoreError
 from tests.store.samples import endpoint, fill, fleet, profile, upstream
 from tests.support import free_port
@@ -178,3 +178,31 @@ def test_applying_the_revisions_gives_the_catalog_that_the_writer_has(
     for revision in reversed(store.history.list(limit=store.catalog.revision - catalog.revision)):
         catalog = catalog.apply(revision)
     assert catalog == store.catalog
+
+
+def test_the_history_knows_a_fleet_at_every_revision(store: Store) -> None:
+    """With the endpoints of then, in the order of then."""
+
+    def at(number: int) -> list[str]:
+        former = store.history.fleet("edge", number)
+        return [f"{each.name} {each.fault.percent if each.fault else '-'}" for each in former.endpoints]
+
+    store.write(lambda draft: fill(draft, "pay", "refund"), actor="ann")
+    store.write(lambda draft: draft.order("edge", ["refund", "pay"]), actor="ann")
+    store.write(lambda draft: draft.put("edge/refund", endpoint("refund", percent=1)), actor="ann")
+    store.write(lambda draft: draft.delete("endpoint", "edge/refund"), actor="ann")
+    store.write(lambda draft: draft.put("edge/refund", endpoint("refund")), actor="ann")
+    store.write(lambda draft: draft.delete("fleet", "edge"), actor="ann")
+    assert [at(number) for number in range(3, 11)] == [
+        [],
+        ["pay 100.0"],
+        ["pay 100.0", "refund 100.0"],
+        ["refund 100.0", "pay 100.0"],
+        ["refund 1.0", "pay 100.0"],
+        ["pay 100.0"],
+        ["pay 100.0", "refund -"],
+        ["refund -"],
+    ]
+    for number in (2, 12):
+        with pytest.raises(NotFound, match=f"there is no revision {number} of fleet 'edge'"):
+            store.history.fleet("edge", number)
