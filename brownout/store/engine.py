@@ -43,7 +43,7 @@ def sqlite_path(url: URL) -> Path | None:
 def make_engine(url: URL) -> Engine:
     """Return an engine with the write discipline: a transaction is durable when its commit returns."""
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, pool_size=4)
+        return create_engine(url, pool_pre_ping=True, pool_size=4, connect_args={"connect_timeout": 5})
     engine = create_engine(url, pool_size=4, connect_args={"check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -68,4 +68,7 @@ def begin_write(connection: Connection) -> None:
     connection.execution_options(brownout_write=True)
     connection.begin()
     if connection.dialect.name == "postgresql":
+        # A replica that hangs within its transaction must not stop the others for long.
+        connection.exec_driver_sql("SET LOCAL lock_timeout = '10s'")
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = '30s'")
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _WRITER})
