@@ -25,7 +25,11 @@ from xds_server.wire import WireError
 
 _log = logging.getLogger(__name__)
 
-_SERVICE = "envoy.service.discovery.v3.AggregatedDiscoveryService"
+_SERVICES = {
+    "envoy.service.discovery.v3.AggregatedDiscoveryService": "AggregatedResources",
+    # An Envoy of a `filter` fleet asks by this one: its only ADS may be another control plane's.
+    "envoy.service.extension.v3.ExtensionConfigDiscoveryService": "ExtensionConfigs",
+}
 _STOPPING = "the server is shutting down"
 
 
@@ -108,11 +112,11 @@ class XdsServer:
             OSError: The address cannot be used.
         """
         server = grpc.aio.server(options=self._options.channel_arguments())
-        handlers = {
-            "StreamAggregatedResources": grpc.stream_stream_rpc_method_handler(self._sotw),
-            "DeltaAggregatedResources": grpc.stream_stream_rpc_method_handler(self._delta),
-        }
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, handlers),))
+        sotw = grpc.stream_stream_rpc_method_handler(self._sotw)
+        delta = grpc.stream_stream_rpc_method_handler(self._delta)
+        for service, resources in _SERVICES.items():
+            methods = {f"Stream{resources}": sotw, f"Delta{resources}": delta}
+            server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, methods),))
         where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
             bound: int = server.add_insecure_port(where)
