@@ -26,24 +26,24 @@ def _problem(answer: httpx.Response, status: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "media_type", [None, "application/x-www-form-urlencoded", "text/plain", "application/xml", "*/*"]
 )
-def test_other_formats_are_415_and_say_what_is_read(rest: RestServer, media_type: str | None) -> None:
+def test_other_formats_are_415_and_say_what_is_read(shared: RestServer, media_type: str | None) -> None:
     """Also a body without any type."""
     headers = {} if media_type is None else {"Content-Type": media_type}
-    answer = rest.http.put(PATH, content=b"{}", headers=headers)
+    answer = shared.http.put(PATH, content=b"{}", headers=headers)
     assert "application/yaml" in _problem(answer, 415)["detail"]
     assert "application/json" in answer.headers["accept"]
 
 
-def test_yaml_is_not_read_where_only_json_is(rest: RestServer) -> None:
+def test_yaml_is_not_read_where_only_json_is(shared: RestServer) -> None:
     """A rollback is no profile."""
-    answer = rest.http.post(f"{PATH}/rollback", content=b"revision: 1", headers=YAML)
+    answer = shared.http.post(f"{PATH}/rollback", content=b"revision: 1", headers=YAML)
     assert "application/yaml" not in _problem(answer, 415)["detail"].split(", not")[0]
 
 
-def test_other_encodings_are_415(rest: RestServer) -> None:
+def test_other_encodings_are_415(shared: RestServer) -> None:
     """Of the content and of the characters."""
     for headers in ({"Content-Encoding": "gzip"}, {"Content-Type": "application/json; charset=latin-1"}):
-        _problem(rest.http.put(PATH, content=b"{}", headers=JSON | headers), 415)
+        _problem(shared.http.put(PATH, content=b"{}", headers=JSON | headers), 415)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_other_encodings_are_415(rest: RestServer) -> None:
         (b"1" * 10_000, ""),
     ],
 )
-def test_malformed_json_is_400_and_says_where(rest: RestServer, content: bytes, says: str) -> None:
+def test_malformed_json_is_400_and_says_where(shared: RestServer, content: bytes, says: str) -> None:
     """Syntax, encoding, depth, duplicates."""
-    problem = _problem(rest.http.put(PATH, content=content, headers=JSON), 400)
+    problem = _problem(shared.http.put(PATH, content=content, headers=JSON), 400)
     assert says in "{path} {message}".format(**problem["errors"][0])
 
 
@@ -78,32 +78,32 @@ def test_malformed_json_is_400_and_says_where(rest: RestServer, content: bytes, 
         (b"spec: \x00", ""),
     ],
 )
-def test_malformed_yaml_is_400_and_says_where(rest: RestServer, content: bytes, says: str) -> None:
+def test_malformed_yaml_is_400_and_says_where(shared: RestServer, content: bytes, says: str) -> None:
     """Syntax, duplicates, several documents, recursion."""
-    problem = _problem(rest.http.put(PATH, content=content, headers=YAML), 400)
+    problem = _problem(shared.http.put(PATH, content=content, headers=YAML), 400)
     assert says in " ".join(f"{each['path']} {each['message']}" for each in problem["errors"])
 
 
 @pytest.mark.parametrize("content", [b"[]", b"5", b'"text"', b"null", b"true"])
-def test_what_is_no_mapping_is_422(rest: RestServer, content: bytes) -> None:
+def test_what_is_no_mapping_is_422(shared: RestServer, content: bytes) -> None:
     """It is well-formed and not what was asked for."""
-    problem = _problem(rest.http.put(PATH, content=content, headers=JSON), 422)
+    problem = _problem(shared.http.put(PATH, content=content, headers=JSON), 422)
     assert [each["path"] for each in problem["errors"]] == [""]
 
 
-def test_too_large_a_body_is_413(rest: RestServer) -> None:
+def test_too_large_a_body_is_413(shared: RestServer) -> None:
     """Whether it says so beforehand or not; as large as allowed is read."""
     large = b" " * (MAX_BODY + 1)
-    _problem(rest.http.put(PATH, content=large, headers=JSON), 413)
-    _problem(rest.http.put(PATH, content=iter([large]), headers=JSON), 413)
+    _problem(shared.http.put(PATH, content=large, headers=JSON), 413)
+    _problem(shared.http.put(PATH, content=iter([large]), headers=JSON), 413)
     body = json.dumps({"spec": SPEC}).encode()
-    assert rest.http.put(PATH, content=body.ljust(MAX_BODY), headers=JSON).status_code == 201
-    assert rest.http.get("/healthz").status_code == 200
+    assert shared.http.put(PATH, content=body.ljust(MAX_BODY), headers=JSON).status_code == 201
+    assert shared.http.get("/healthz").status_code == 200
 
 
-def test_an_expansion_bomb_is_refused_quickly(rest: RestServer) -> None:
+def test_an_expansion_bomb_is_refused_quickly(shared: RestServer) -> None:
     """Aliases of aliases; the server answers others meanwhile."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    answer = rest.http.put(PATH, content="\n".join(lines).encode(), headers=YAML, timeout=10)
+    answer = shared.http.put(PATH, content="\n".join(lines).encode(), headers=YAML, timeout=10)
     assert answer.status_code in {400, 422}
