@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from brownout.profile import ValidationFailed, load_filter_config, load_route_config
 from tests.support import EnvoyProcess, Upstream, exchange, route, static_bootstrap, wait_until
 
+from .discovery import with_routes_from, write_routes
 from .profiles import always, faults, profile
 
 ANY = "type.googleapis.com/google.protobuf."
@@ -115,28 +115,6 @@ def test_a_route_replaces_the_filters_own() -> None:
         with EnvoyProcess(config) as envoy:
             assert exchange(envoy.address(), path="/mine").status == 418
             assert exchange(envoy.address(), path="/other").status == 503
-
-
-def write_routes(path: Path, rules: list[Mapping[str, Any]], version: str) -> None:
-    """An RDS file, put in place in one step as Envoy wants it."""
-    resource = {
-        "@type": "type.googleapis.com/envoy.config.route.v3.RouteConfiguration",
-        "name": "brownout",
-        "virtual_hosts": [{"name": "all", "domains": ["*"], "routes": rules}],
-    }
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps({"version_info": version, "resources": [resource]}))
-    fresh.replace(path)
-
-
-def with_routes_from(path: Path, upstream_port: int) -> dict[str, Any]:
-    """A bootstrap whose routes come from an RDS file."""
-    config = static_bootstrap(upstream_port)
-    manager = config["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
-    del manager["route_config"]
-    source = {"path_config_source": {"path": str(path), "watched_directory": {"path": str(path.parent)}}}
-    manager["rds"] = {"route_config_name": "brownout", "config_source": source}
-    return config
 
 
 def test_a_reload_changes_what_is_injected_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_nothing_follows_the_headers_of_head_on_the_wire(envoy: EnvoyProcess, wa
 
 
 def test_grpc(envoy: EnvoyProcess, way: str) -> None:
-    """A gRPC response becomes the standard code: in the headers for the router, in trailers for the client."""
+    """A gRPC response becomes the standard code, in headers for the router, in trailers for the client."""
     answer = exchange(
         envoy.address(), "POST", f"/{way}/503/grpc", headers=GRPC, body=b"\0\0\0\0\0", http2=True
     )
