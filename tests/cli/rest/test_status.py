@@ -1,0 +1,102 @@
+"""status, halt, resume, and servers that are none."""
+
+import http.server
+import threading
+
+from tests.api.samples import CONFIGURATION
+from tests.api.serving import RestServer
+from tests.cli.rest.commands import Cli
+from tests.support.waiting import free_port
+
+
+def _rows(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def test_status_shows_fleets_and_nodes(cli: Cli, rest: RestServer) -> None:
+    """How far each is, what it acknowledged, and what it rejected and why."""
+    assert cli.ok("status") == "no fleet is configured\n"
+    rest.http.post("/api/v1/config/apply", json=CONFIGURATION)
+    rest.http.put("/api/v1/fleets/edge/endpoints/pay/fault", json={"profile": "slow"})
+    rest.nodes.revision = 6
+    rows = _rows(cli.ok("status"))
+    assert rows[1] == ["edge", "gateway", "2", "1", "0", "6", "no", "node", "connected"]
+    rest.nodes.put("edge", "a", 6)
+    rest.nodes.put("edge", "b", 5)
+    shown = cli.ok("status")
+    assert _rows(shown)[1][-4:] == ["1", "of", "2", "current"]
+    assert ["a", "edge", "1.40.0", "yes", "2030-01-31T12:00:00Z", "rds@6"] in _rows(shown)
+    rest.nodes.put("edge", "b", 5, rejected=True)
+    rejected = cli.ok("status", "edge")
+    assert "1 rejecting" in rejected
+    assert (
+        "edge/b rejected RDS at 2030-01-31T12:00:00Z: Failed to initialize\n  routes[0]: no such profile"
+        in rejected
+    )
+    rest.nodes.put("edge", "b", 6)
+    assert _rows(cli.ok("status"))[1][-1] == "converged"
+
+
+def test_status_as_json(cli: Cli, rest: RestServer) -> None:
+    """Fleets and nodes, as REST shows them, with counts."""
+    rest.http.post("/api/v1/config/apply", json=CONFIGURATION)
+    rest.nodes.revision = 5
+    rest.nodes.put("edge", "a", 6)
+    shown = cli.json("status")
+    assert shown["fleets"] == [
+        {
+            "fleet": "edge",
+            "halted": False,
+            "revision": 5,
+            "nodes": 1,
+            "current": 1,
+            "rejecting": 0,
+            "converged": True,
+            "mode": "gateway",
+            "endpoints": 2,
+            "faults": 0,
+        }
+    ]
+    assert [each["id"] for each in shown["nodes"]] == ["a"]
+    assert cli.run("status", "nope").exit_code == 1
+
+
+def test_halt_and_resume(cli: Cli, rest: RestServer) -> None:
+    """One fleet or all; status shows it."""
+    rest.http.post("/api/v1/config/apply", json=CONFIGURATION)
+    assert cli.ok("halt", "edge") == "fleet edge: halted, nothing is injected\n"
+    assert "halted" in cli.ok("status")
+    assert cli.ok("resume", "edge") == "fleet edge: not halted\n"
+    assert cli.json("halt")["key"] == "*"
+    assert cli.run("resume", "edge").exit_code == 1
+    assert cli.ok("resume") == "all fleets: not halted\n"
+
+
+def test_no_server_is_code_3_and_says_where_it_looked() -> None:
+    """And how to start one."""
+    server = f"http://127.0.0.1:{free_port()}"
+    failed = Cli(server).run("status")
+    assert failed.exit_code == 3
+    assert server in failed.stderr
+    assert "brownout up" in failed.stderr
+    assert "--server" in failed.stderr
+    assert Cli("http://").run("status").exit_code == 3
+    assert Cli("nonsense").run("fault", "clear", "edge/pay").exit_code == 3
+
+
+def test_another_server_is_code_3() -> None:
+    """Something answers there, and is no Brownout."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as other:
+        other.RequestHandlerClass.log_message = lambda *_: None  # type: ignore[attr-defined]
+        thread = threading.Thread(target=other.serve_forever)
+        thread.start()
+        failed = Cli(f"http://127.0.0.1:{other.server_port}").run("status")
+        other.shutdown()
+        thread.join()
+    assert failed.exit_code == 3
+    assert "is not a Brownout server" in failed.stderr
+
+
+def test_the_option_goes_before_the_environment(rest: RestServer) -> None:
+    """`--server` says where."""
+    assert Cli(f"http://127.0.0.1:{free_port()}").run("status", "--server", f"{rest.url}/").exit_code == 0
