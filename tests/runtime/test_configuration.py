@@ -83,16 +83,13 @@ def test_nonsense_is_refused_without_harm(raw: str) -> None:
 def test_payload_kinds(kind: str) -> None:
     """A configuration may come as text, as bytes, or as a Struct."""
     config = always(503, "1ms")
-    payload: dict[str, Any] = {
-        "StringValue": {"@type": f"{ANY}StringValue", "value": json.dumps(config)},
-        "BytesValue": {
-            "@type": f"{ANY}BytesValue",
-            "value": base64.b64encode(json.dumps(config).encode()).decode(),
-        },
-        "Struct": {"@type": f"{ANY}Struct", "value": config},
-    }[kind]
+    text = json.dumps(config)
+    values = {"StringValue": text, "BytesValue": base64.b64encode(text.encode()).decode(), "Struct": config}
     rule = route("/", config)
-    rule["typed_per_filter_config"]["brownout"]["filter_config"] = payload
+    rule["typed_per_filter_config"]["brownout"]["filter_config"] = {
+        "@type": ANY + kind,
+        "value": values[kind],
+    }
     with Upstream() as upstream, EnvoyProcess(static_bootstrap(upstream.port, routes=[rule])) as envoy:
         assert exchange(envoy.address()).status == 503
 

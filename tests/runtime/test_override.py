@@ -33,7 +33,7 @@ SHAPES = {
 }
 
 
-def overriding(status: int, latency: str, **reply: object) -> dict[str, Any]:
+def overriding(status: int, latency: str, **reply: Any) -> dict[str, Any]:
     """The direct shape of one status that overrides."""
     return profile(response(status, latency, **reply), override=OVERRIDE)
 

@@ -18,7 +18,7 @@ COOKIES = [["Set-Cookie", "a=1"], ["Set-Cookie", "b=2"], ["X-Other", "yes"]]
 MANY = [[f"x-header-{n}", str(n)] for n in range(80)]
 
 
-def local(status: int, latency: str = "5ms", **reply: object) -> dict[str, Any]:
+def local(status: int, latency: str = "5ms", **reply: Any) -> dict[str, Any]:
     """The direct shape of one status with a local response."""
     return profile(response(status, latency, **reply))
 

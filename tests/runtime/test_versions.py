@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,11 @@ def test_delay_and_abort(upstream: Upstream, version: str, position: str) -> Non
         assert exchange(envoy.address(), path="/else").status == 418
 
 
+def answers(envoy: EnvoyProcess, status: int) -> bool:
+    """Whether a request gets that status by now."""
+    return exchange(envoy.address()).status == status
+
+
 def test_a_pushed_route(upstream: Upstream, version: str, tmp_path: Path) -> None:
     """A new route configuration changes what the running Envoy injects, without touching the cluster."""
     path = tmp_path / "routes.json"
@@ -43,8 +49,8 @@ def test_a_pushed_route(upstream: Upstream, version: str, tmp_path: Path) -> Non
         assert exchange(envoy.address()).status == 200
         for number, status in enumerate((503, 418), 2):
             write_routes(path, [route("/", always(status))], str(number))
-            wait_until(lambda status=status: exchange(envoy.address()).status == status)
+            wait_until(partial(answers, envoy, status))
         write_routes(path, [route("/")], "4")
-        wait_until(lambda: exchange(envoy.address()).status == 200)
+        wait_until(partial(answers, envoy, 200))
         assert faults(exchange(envoy.address())) == {}
         assert envoy.stat("cluster_manager.cluster_modified") == 0
