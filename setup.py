@@ -16,7 +16,7 @@ from setuptools.command.build_ext import build_ext
 SANITIZE = os.environ.get("BROWNOUT_SANITIZE", "")
 ENGINE = "filter_runtime._engine"
 LOADER = "filter_runtime.lib.libbrownout"
-SOURCES = [*Path("filter_runtime").glob("*.p[yx][xdi]"), *Path("filter_runtime/engine").glob("*.p[xy][dxi]")]
+SOURCES = [*Path("filter_runtime/engine").glob("*.p[xy][dxi]")]
 
 
 class BuildRuntime(build_ext):
@@ -36,6 +36,10 @@ class BuildRuntime(build_ext):
             self.inplace = False
             self.build_lib = f"build/sanitize-{SANITIZE.replace(',', '-')}"
             self.build_temp = f"{self.build_lib}/temp"
+
+    def run(self) -> None:
+        Path("filter_runtime/lib").mkdir(exist_ok=True)  # an editable install copies the loader there
+        super().run()
 
     def build_extension(self, ext: Extension) -> None:
         said = io.StringIO()
