@@ -36,6 +36,12 @@ def up(
     ] = None,
     admin_port: Annotated[int, _port("--admin-port", "Envoy's admin interface")] = 9901,
     upstream_port: Annotated[int, _port("--upstream-port", "The sample upstream")] = 9000,
+    requests: Annotated[
+        int,
+        typer.Option(
+            "--requests", min=0, metavar="N", help="For each endpoint of the table; 0 for no table."
+        ),
+    ] = 300,
     envoy_path: EnvoyPath = None,
     *,
     once: Annotated[bool, typer.Option("--once", help="End after the table.")] = False,
@@ -51,6 +57,6 @@ def up(
     with needs_extra("server", "brownout up"):
         from brownout_cli.up import parts, run  # noqa: PLC0415 - the control plane is an extra
     settings = parts.Settings(
-        data_dir, http_port, xds_port, envoy_port, admin_port, upstream_port, envoy_path
+        data_dir, http_port, xds_port, envoy_port, admin_port, upstream_port, requests, envoy_path
     )
     run.up(settings, once=once, as_json=as_json)

@@ -36,6 +36,7 @@ class Settings:
         envoy_port: Envoy's listener; None: the stored one, or 10000.
         admin_port: Envoy's admin interface.
         upstream_port: the sample upstream.
+        requests: for each endpoint of the table; none for 0.
         envoy: Envoy's executable; None: the installed one.
     """
 
@@ -45,6 +46,7 @@ class Settings:
     envoy_port: int | None
     admin_port: int
     upstream_port: int
+    requests: int
     envoy: Path | None
 
 

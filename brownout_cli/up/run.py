@@ -17,7 +17,6 @@ from brownout_cli.up.configuration import FLEET, UPSTREAM, shown_endpoints
 from brownout_cli.up.parts import Running, Settings, everything
 from brownout_cli.up.traffic import send_traffic
 
-_REQUESTS_EACH = 300
 _LANES = 8
 _PIPE_WIDTH = 200
 
@@ -73,7 +72,7 @@ async def _show(running: Running, settings: Settings, *, once: bool, as_json: bo
     urls = _urls(running)
     if not as_json:
         _banner(urls, settings)
-    rows = await _traffic(running, quiet=as_json)
+    rows = await _traffic(running, settings.requests, quiet=as_json)
     if as_json:
         sys.stdout.write(json.dumps({"urls": urls, "rows": report.as_json(rows)}) + "\n")
     elif rows:
@@ -112,19 +111,19 @@ def _banner(urls: dict[str, str], settings: Settings) -> None:
     sys.stdout.flush()
 
 
-async def _traffic(running: Running, *, quiet: bool) -> Sequence[report.Row]:
+async def _traffic(running: Running, each: int, *, quiet: bool) -> Sequence[report.Row]:
     shown = shown_endpoints(running.plane.service.catalog)
-    if not shown:
+    if not shown or not each:
         return []
-    paths = [(name, each.path) for name, each in shown.items()]
+    paths = [(name, endpoint.path) for name, endpoint in shown.items()]
     console = Console(stderr=True)
     columns = (TextColumn("a little traffic"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task("", total=_REQUESTS_EACH * len(paths))
+        task = bar.add_task("", total=each * len(paths))
         try:
             seen = await send_traffic(
-                running.listener, paths, _REQUESTS_EACH, lanes=_LANES, advance=lambda: bar.advance(task)
+                running.listener, paths, each, lanes=_LANES, advance=lambda: bar.advance(task)
             )
         except* (OSError, ValueError) as errors:
             raise CliError(f"Envoy does not answer on {running.listener}: {errors.exceptions[0]}") from errors
-    return report.compare({name: each.behavior for name, each in shown.items()}, seen)
+    return report.compare({name: endpoint.behavior for name, endpoint in shown.items()}, seen)
