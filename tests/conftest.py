@@ -22,7 +22,7 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'brownout.db'}"
     server: PostgresServer = request.getfixturevalue("postgres")
-    return server.new_database()
+    return server.new_schema()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from brownout.domain import Catalog, StaleRevision
 from brownout.service import Service
 from tests.support import wait_until_async
 
-WRITERS, ROUNDS = 50, 4
+WRITERS, ROUNDS = 50, 2
 
 
 async def test_fifty_read_modify_writers_lose_nothing(filled: Service) -> None:

@@ -77,7 +77,7 @@ commands = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(commands, min_size=1, max_size=4), max_size=12))
 def test_memory_rows_and_revisions_agree(transactions: list[list[Command]]) -> None:
     """Also when some commands are refused: their whole transaction leaves nothing."""
