@@ -1,31 +1,46 @@
 # From Envoy's configuration bytes to a compiled `config_t`, on Envoy's main thread under the GIL.
 #
 # Envoy builds every route's configuration anew on each RDS push, mostly from bytes that it has sent before: a
-# configuration is found by its bytes before anything is parsed. The cache keeps no configuration alive.
+# configuration is found by its bytes before anything is parsed. The cache keeps no configuration alive, and forgets
+# those that are gone before it doubles.
 
 cdef enum:
-    CONFIGS_CACHED = 16384
+    CONFIGS_KEPT = 256
 
-cdef dict _configs = {}  # (loader, bytes) -> address of a config_t, one weak reference each; oldest first
+cdef dict _configs = {}  # (loader, bytes) -> address of a config_t, one weak reference each
+cdef Py_ssize_t _configs_swept = 0  # how many the last sweep left
 
 
 cdef config_t* config_get(object load, bytes raw) except NULL:
     """Return a new reference to the compiled form of `load(raw)`, a `FilterConfig` or a `RouteConfig`."""
+    global _configs_swept
     cdef object key = (load, raw)
-    cdef object known = _configs.pop(key, None)
+    cdef object known = _configs.get(key)
     cdef config_t* config
     if known is not None:
         config = <config_t*><size_t>known
         if config_revive(config):
-            _configs[key] = known
             return config
+        del _configs[key]
         config_forget(config)
     config = _config_compile(load(raw))
-    if len(_configs) >= CONFIGS_CACHED:
-        config_forget(<config_t*><size_t>_configs.pop(next(iter(_configs))))
+    if len(_configs) >= 2 * _configs_swept + CONFIGS_KEPT:
+        _sweep_configs()
+        _configs_swept = len(_configs)
     references_add(&config.weak_references)
     _configs[key] = <size_t>config
     return config
+
+
+cdef int _sweep_configs() except -1:
+    cdef object key, address
+    cdef config_t* config
+    for key, address in list(_configs.items()):
+        config = <config_t*><size_t>address
+        if references_count(&config.references) == 0:
+            del _configs[key]
+            config_forget(config)
+    return 0
 
 
 cdef config_t* _config_compile(object parsed) except NULL:
