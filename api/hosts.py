@@ -41,8 +41,8 @@ def refusal(method: str, headers: Headers) -> Refused | None:
     origin = headers.get("origin")
     if origin is None or method in _SAFE_METHODS:
         return None
-    # `null` (a sandboxed frame, a file) has no host and is refused as well.
-    if urlsplit(origin).netloc.lower() != host.lower():
+    # `null` (a sandboxed frame, a file) is refused as well.
+    if origin.lower() not in {f"http://{host.lower()}", f"https://{host.lower()}"}:
         return Refused(
             f"a page of {origin} may not write here", [("Origin", f"expected http://{host}, or no Origin")]
         )

@@ -50,6 +50,9 @@ def test_other_names_are_not(host: str) -> None:
         ("PUT", "http://127.0.0.1:3000", True),
         ("POST", "https://evil.example", True),
         ("DELETE", "null", True),
+        ("PUT", "http://[", True),
+        ("PUT", "127.0.0.1:8080", True),
+        ("PUT", "https://127.0.0.1:8080", False),
         ("GET", "https://evil.example", False),
     ],
 )

@@ -98,3 +98,10 @@ def test_apply_waits_for_the_fleets_that_it_concerns(cli: Cli, rest: RestServer,
     waited = cli.run("apply", *files, "--wait", "--within", "5s")
     assert waited.exit_code == 0
     assert "edge: no node is connected" in waited.stderr
+    endpoint = {**CONFIGURATION["fleets"][0]["endpoints"][0], "timeout": "1s"}
+    rest.http.put("/api/v1/fleets/edge/endpoints/pay", json=endpoint)
+    rest.nodes.revision = 7
+    rest.nodes.put("edge", "a", 6)
+    late = cli.run("apply", *files, "--wait", "--within", "100ms")
+    assert late.exit_code == 4
+    assert "edge: 0 of 1 nodes have it" in late.stderr

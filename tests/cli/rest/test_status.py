@@ -1,7 +1,9 @@
 """status, halt, resume, and servers that are none."""
 
 import http.server
+import sqlite3
 import threading
+from contextlib import closing
 
 from tests.api.samples import CONFIGURATION
 from tests.api.serving import RestServer
@@ -70,6 +72,23 @@ def test_halt_and_resume(cli: Cli, rest: RestServer) -> None:
     assert cli.json("halt")["key"] == "*"
     assert cli.run("resume", "edge").exit_code == 1
     assert cli.ok("resume") == "all fleets: not halted\n"
+
+
+def test_halt_waits_and_warns(cli: Cli, rest: RestServer) -> None:
+    """For its fleet or all of them; what could not be recorded is said."""
+    rest.http.post("/api/v1/config/apply", json=CONFIGURATION)
+    rest.nodes.revision = 6
+    rest.nodes.put("edge", "a", 6)
+    halted = cli.run("halt", "edge", "--wait")
+    assert (halted.exit_code, "edge: 1 of 1 nodes have it" in halted.stderr) == (0, True)
+    rest.nodes.revision = 7
+    assert cli.run("resume", "--wait", "--within", "100ms").exit_code == 4
+    with closing(sqlite3.connect(rest.database)) as database:
+        database.execute("ALTER TABLE revisions RENAME TO gone")
+    warned = cli.run("halt")
+    assert warned.exit_code == 0
+    assert "warning: " in warned.stderr
+    assert "not recorded" in warned.stderr
 
 
 def test_no_server_is_code_3_and_says_where_it_looked() -> None:
