@@ -93,8 +93,7 @@ def _events(text: str, findings: Findings) -> Iterator[Event]:
         findings.stop(_at(error.problem_mark, str(error.problem or error.context)[:_LONGEST_PROBLEM]))
     except ReaderError as error:
         findings.stop(f"the character U+{error.character:04X} is not allowed")
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        # Some malformed texts run into mistakes of the parser instead of an error of its own.
+    except Exception as error:  # noqa: BLE001 (malformed texts run into mistakes of the parser, of any kind)
         findings.stop(f"expected YAML, found what its parser cannot read ({type(error).__name__})")
 
 

@@ -185,6 +185,8 @@ UNREADABLE: list[tuple[bytes | str, str]] = [
     ("a: b\0", "expected text, found U+0000 at offset 4"),
     (b'{"a": "\x00"}', "expected text, found U+0000 at offset 7"),
     ("a: \x07", "the character U+0007 is not allowed"),
+    ("%YAML 1.5\n---\na: 1", "expected YAML, found what its parser cannot read (AssertionError)"),
+    ("%YAML 2.0\n---\na: 1", "line 1, column 1: found incompatible YAML document"),
     ('"\\UFFFFFFFF"', "expected YAML, found what its parser cannot read (OverflowError)"),
     ("!" + "h" * 1000 + "!x a", "line 1, column 1: "),
 ]

@@ -56,9 +56,9 @@ SEEDS = [
 WORDS = """
 status resolution distribution local_response body headers name value responses load_based healthy
 tipping_point threshold_in_flight grey_zone scope endpoints match prefix exact exact_match present_match
-percent expires_at label probability_distribution diagnostic override seed halted p50 p99.9 p100.1 Host :path te
-x-fault-a content-type null ~ true on NaN -Infinity .inf 1e999 1e+15 -0 0x1F 200 1099511627777 "12.5" 1.5h -1s
-9223372036854775808ns stateless
+percent expires_at label probability_distribution diagnostic override seed halted p50 p99.9 p100.1 Host :path
+te x-fault-a content-type null ~ true on NaN -Infinity .inf 1e999 1e+15 -0 0x1F 200 1099511627777 "12.5" 1.5h
+-1s 9223372036854775808ns stateless
 """
 TOKENS = [
     *WORDS.encode().split(),
