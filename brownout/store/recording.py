@@ -1,10 +1,9 @@
 """From revisions to rows, inside one transaction."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, cast
 
-from sqlalchemy import func
 from sqlmodel import Session, col, delete, select, update
 
 from brownout.domain import Action, Catalog, Kind, Revision
@@ -20,20 +19,25 @@ from brownout.store.tables import (
 )
 
 
-def record(session: Session, revisions: Iterable[Revision], base: Catalog) -> None:
+def record(session: Session, revisions: Sequence[Revision], base: Catalog) -> None:
     """Write the revisions and what they changed; `base` is the catalog before them."""
+    lists: dict[str, int] = {}
+    # Damaged rows have positions that the catalog, which left them out, does not know.
+    misplaced = {key for kind, key in base.damaged if kind == "endpoint" and base.find(kind, key) is None}
     for revision in revisions:
-        if _misplaced(revision, base):
+        if revision.kind == "endpoint" and revision.key in misplaced:
+            misplaced.remove(revision.key)
             _forget(session, revision)
         _apply(session, revision)
-        session.add(_row(revision))
         session.flush()
-
-
-def _misplaced(revision: Revision, base: Catalog) -> bool:
-    """Whether a damaged row has a position that the catalog, which left it out, does not know."""
-    key = (revision.kind, revision.key)
-    return revision.kind == "endpoint" and key in base.damaged and base.find(*key) is None
+        if revision.kind in {"endpoint", "order"}:
+            lists[revision.key.partition("/")[0]] = revision.number
+        elif revision.kind == "fleet" and revision.after is None:
+            lists.pop(revision.key, None)
+    for fleet, number in lists.items():
+        session.exec(update(FleetRow).where(col(FleetRow.name) == fleet).values(endpoints_revision=number))
+    session.add_all(_row(revision) for revision in revisions)
+    session.flush()
 
 
 def _apply(session: Session, revision: Revision) -> None:
@@ -48,11 +52,6 @@ def _apply(session: Session, revision: Revision) -> None:
             _forget(session, revision)
         case _:
             _store(session, revision)
-    if revision.kind in {"endpoint", "order"}:
-        fleet = revision.key.partition("/")[0]
-        session.exec(
-            update(FleetRow).where(col(FleetRow.name) == fleet).values(endpoints_revision=revision.number)
-        )
 
 
 def _store(session: Session, revision: Revision) -> None:
@@ -71,16 +70,11 @@ def _store(session: Session, revision: Revision) -> None:
             fleet, _, name = key.partition("/")
             values |= {"upstream": after["upstream"], "profile": (after["fault"] or {}).get("profile")}
             row = session.get(EndpointRow, (fleet, name)) or EndpointRow(
-                fleet=fleet, name=name, position=_last_position(session, fleet) + 1, **values
+                fleet=fleet, name=name, position=number, **values
             )
     for column, value in values.items():
         setattr(row, column, value)
     session.add(row)
-
-
-def _last_position(session: Session, fleet: str) -> int:
-    statement = select(func.max(EndpointRow.position)).where(EndpointRow.fleet == fleet)
-    return session.exec(statement).one() or 0
 
 
 def _order(session: Session, revision: Revision) -> None:

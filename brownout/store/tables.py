@@ -75,7 +75,10 @@ class FleetRow(Table, table=True):
 
 
 class EndpointRow(Table, table=True):
-    """An endpoint; `position` orders a fleet's, the references repeat its document for foreign keys."""
+    """An endpoint; `position` orders a fleet's, the references repeat its document for foreign keys.
+
+    A new one takes its revision for a position, which is above all others; ordering gives 1, 2, 3 and so on.
+    """
 
     __tablename__ = "endpoints"
     __table_args__ = (
@@ -85,7 +88,7 @@ class EndpointRow(Table, table=True):
     )
     fleet: str = Field(primary_key=True, sa_type=Text)
     name: str = Field(primary_key=True, sa_type=Text)
-    position: int
+    position: int = Field(sa_type=BigInteger)
     revision: int = Field(sa_type=BigInteger)
     upstream: str | None = Field(default=None, sa_type=Text)
     profile: str | None = Field(default=None, sa_type=Text)

@@ -28,7 +28,7 @@ def upgrade() -> None:
         "endpoints",
         sa.Column("fleet", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
         sa.Column("upstream", sa.Text(), nullable=True),
         sa.Column("profile", sa.Text(), nullable=True),

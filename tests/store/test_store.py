@@ -63,6 +63,20 @@ def test_everything_can_be_deleted_again(store: Store) -> None:
     assert reopened(store) == Catalog(revision=8)
 
 
+def test_a_fleet_is_replaced_within_one_transaction(store: Store) -> None:
+    """The new one has nothing of the old, not even the revision of its list."""
+
+    def replace(draft: Draft) -> None:
+        draft.delete("fleet", "edge")
+        draft.put("edge", fleet())
+
+    store.write(fill, actor="ann")
+    store.write(replace, actor="ann")
+    expected = store.catalog
+    assert expected.lists["edge"].revision == 7
+    assert reopened(store) == expected
+
+
 def test_a_revision_says_who_when_what_before_and_after(database: str) -> None:
     """The audit trail has every change."""
     now = datetime(2030, 1, 31, 18, 0, 0, 250, tzinfo=UTC)
