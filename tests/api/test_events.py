@@ -63,8 +63,8 @@ def test_revisions_are_told_as_they_are_committed(rest: RestServer) -> None:
 
 def test_a_reader_that_comes_back_misses_nothing(rest: RestServer) -> None:
     """`Last-Event-ID` is a revision; more than a page of them are told in order."""
-    for index in range(120):
-        rest.http.put("/api/v1/profiles/p", json={"spec": SPEC, "description": str(index)})
+    profiles = [{"name": f"p{index}", "spec": SPEC} for index in range(120)]
+    rest.http.post("/api/v1/config/apply", json={"profiles": profiles})
     with _following(rest, **{"Last-Event-ID": "7"}) as reader:
         assert reader.next()["event"] == "hello"
         assert [int(reader.next()["id"]) for _ in range(113)] == list(range(8, 121))
@@ -98,17 +98,17 @@ def test_a_halt_is_told_at_once(rest: RestServer) -> None:
 def test_one_fleet_may_be_followed(rest: RestServer) -> None:
     """Others' nodes and endpoints are left out; profiles may concern it."""
     rest.http.post("/api/v1/config/apply", json=CONFIGURATION)
-    rest.http.put(
-        "/api/v1/fleets/other", json={**CONFIGURATION["fleets"][0], "name": "other", "endpoints": None} | {}
-    )
+    other = {"name": "http", "address": "127.0.0.1", "port": 10001}
+    assert rest.http.put("/api/v1/fleets/other", json={"listeners": [other]}).status_code == 201
     with _following(rest, "?fleet=edge") as reader:
         reader.until("hello")
         rest.soon(lambda: rest.nodes.put("other", "x", 1))
-        httpx.post(f"{rest.url}/api/v1/fleets/other/halt")
+        assert httpx.post(f"{rest.url}/api/v1/fleets/other/halt").status_code == 200
         httpx.put(f"{rest.url}/api/v1/profiles/two", json={"spec": SPEC})
         assert reader.until("revision")["key"] == "two"
         rest.soon(lambda: rest.nodes.put("edge", "y", 1))
         assert reader.until("node")["node"]["id"] == "y"
+        assert reader.until("fleet")["fleet"] == "edge"
     assert rest.http.get("/api/v1/events?fleet=nope").status_code == 404
 
 
