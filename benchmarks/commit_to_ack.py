@@ -1,6 +1,6 @@
 """REST commit to ACK of one real Envoy.
 
-Both times are the control plane's own: when the writer took up the change, and when Envoy acknowledged the routes.
+Both times are the control plane's own: when the writer took up the change, and when Envoy acknowledged it.
 """
 
 import tempfile

@@ -14,6 +14,7 @@ from brownout_cli.bootstrap import NodeIdentity, bootstrap
 from brownout_cli.commands.envoy import envoy_environment
 from brownout_cli.control_plane import ControlPlane, control_plane
 from brownout_cli.envoy_binary import find_envoy
+from brownout_cli.errors import CliError
 from brownout_cli.up import sample
 from brownout_cli.up.configuration import FLEET, configure, stored_listener
 from brownout_cli.up.processes import Child
@@ -105,13 +106,24 @@ async def everything(settings: Settings) -> AsyncIterator[Running]:
 
 async def _converged(plane: ControlPlane) -> None:
     """Wait until Envoy has acknowledged all that is configured now."""
-    async with asyncio.timeout(_START_SECONDS):
-        while True:
-            reached = plane.status.converged(FLEET)
-            if reached.converged and reached.nodes and reached.revision == plane.service.catalog.revision:
-                return
+    try:
+        async with asyncio.timeout(_START_SECONDS):
             # A revision that changes nothing for Envoy is reached without any event of a node.
-            await asyncio.sleep(_POLL_SECONDS)
+            while not _current(plane):  # noqa: ASYNC110 - so there is nothing to wait for
+                await asyncio.sleep(_POLL_SECONDS)
+    except TimeoutError as error:
+        rejected = [
+            f"\n  {kind}: {rejection.finding or rejection.text}"
+            for node in plane.status.nodes(FLEET)
+            for kind, rejection in node.rejected.items()
+        ]
+        why = "rejected:" + "".join(rejected) if rejected else f"not in {_START_SECONDS:g} s"
+        raise CliError(f"Envoy has not acknowledged the configuration: {why}") from error
+
+
+def _current(plane: ControlPlane) -> bool:
+    reached = plane.status.converged(FLEET)
+    return reached.converged and reached.nodes > 0 and reached.revision == plane.service.catalog.revision
 
 
 def _listener(plane: ControlPlane, port: int | None) -> Address:

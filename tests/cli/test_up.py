@@ -47,7 +47,7 @@ def started(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 def test_once(tmp_path: Path) -> None:
     """`--once` prints URLs and a table of configured against observed, ends everything, and exits with 0."""
-    answer = brownout("up", "--once", "--data-dir", str(tmp_path / "data"), *FREE)
+    answer = brownout("up", "--once", "--requests=50", "--data-dir", str(tmp_path / "data"), *FREE)
     assert answer.returncode == 0, answer.stderr
     assert "on this machine only (loopback)" in answer.stdout
     assert "REST         http://127.0.0.1:" in answer.stdout
@@ -58,13 +58,13 @@ def test_once(tmp_path: Path) -> None:
 def test_once_again_keeps_what_was_configured(tmp_path: Path) -> None:
     """A second run finds the configuration of the first, changed or not, on other ports."""
     folder = tmp_path
-    with up(folder, "--json") as process:
+    with up(folder, "--json", "--requests=0") as process:
         rest = started(process)["urls"]["rest"]
         spec = {"responses": [{"status": 418, "resolution": 10, "distribution": {"p50": "5ms"}}]}
         httpx.put(f"{rest}/profiles/slow-checkout", json={"spec": spec}, trust_env=False).raise_for_status()
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
-    again = brownout("up", "--once", "--json", "--data-dir", str(folder), *FREE)
+    again = brownout("up", "--once", "--json", "--requests=20", "--data-dir", str(folder), *FREE)
     rows = json.loads(again.stdout)["rows"]
     [pay] = [row for row in rows if row["endpoint"] == "pay"]
     assert (pay["status"], pay["configured_share"], pay["observed_share"]) == (418, 1, 1)
@@ -85,7 +85,7 @@ def test_observed_is_what_was_configured(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_every_process(tmp_path: Path, number: int) -> None:
     """A signal ends all that was started, and the exit code is 0."""
-    with up(tmp_path, "--json") as process:
+    with up(tmp_path, "--json", "--requests=0") as process:
         urls = started(process)["urls"]
         assert httpx.get(f"{urls['envoy']}/health", trust_env=False).status_code == 200
         pids = descendants(process.pid)
@@ -95,9 +95,30 @@ def test_signal_ends_every_process(tmp_path: Path, number: int) -> None:
         assert gone(pids)
 
 
+def test_signal_while_it_starts(tmp_path: Path) -> None:
+    """A signal in the middle of the start or of the traffic ends it in the same way."""
+    with up(tmp_path, "--requests", "100000") as process:
+        assert process.stdout is not None
+        assert "on this machine only" in process.stdout.readline()
+        pids = descendants(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert gone(pids)
+
+
+def test_second_one_in_the_same_folder(tmp_path: Path) -> None:
+    """A second `up` on the same data is refused, and says which process has it."""
+    with up(tmp_path, "--json", "--requests=0") as process:
+        started(process)
+        answer = brownout("up", "--data-dir", str(tmp_path), *FREE)
+        process.terminate()
+        assert answer.returncode == 1
+        assert f"belongs to process {process.pid}" in answer.stderr
+
+
 def test_kill_ends_every_process(tmp_path: Path) -> None:
     """Even SIGKILL leaves nothing behind."""
-    with up(tmp_path, "--json") as process:
+    with up(tmp_path, "--json", "--requests=0") as process:
         started(process)
         pids = descendants(process.pid)
         process.kill()
@@ -107,7 +128,7 @@ def test_kill_ends_every_process(tmp_path: Path) -> None:
 
 def test_death_of_envoy_is_told(tmp_path: Path) -> None:
     """When Envoy dies everything ends, with its last lines and exit code 1."""
-    with up(tmp_path, "--json") as process:
+    with up(tmp_path, "--json", "--requests=0") as process:
         started(process)
         pids = descendants(process.pid)
         [envoy] = [pid for pid in pids if Path(f"/proc/{pid}/exe").readlink().name == "envoy"]
