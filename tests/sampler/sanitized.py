@@ -4,6 +4,8 @@ import os
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 
+from hypothesis import HealthCheck, settings
+
 import filter_runtime
 
 NAME = "filter_runtime._engine"
@@ -15,3 +17,6 @@ engine = module_from_spec(spec)
 sys.modules[NAME] = engine
 spec.loader.exec_module(engine)
 setattr(filter_runtime, "_engine", engine)  # noqa: B010 - the import system would set it
+
+settings.register_profile("instrumented", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("instrumented")

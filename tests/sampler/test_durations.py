@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brownout.profile import format_duration
@@ -37,6 +37,7 @@ def test_go_prints_it_so(ns: int, text: str) -> None:
     assert duration_text(ns) == text
 
 
+@settings(deadline=None)
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_engine_and_language_agree(ns: int) -> None:
     """The engine writes what `brownout.profile.format_duration` writes."""

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -22,6 +22,7 @@ def permuted(size: int, key: int, first: int = 0, count: int | None = None) -> N
     return out
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5_000), keys)
 def test_it_is_a_permutation(size: int, key: int) -> None:
     """Every sample below n comes exactly once, whatever n and the key."""
@@ -34,6 +35,7 @@ def test_a_large_one_is_a_permutation(size: int) -> None:
     assert np.array_equal(np.sort(permuted(size, 12345)), np.arange(size, dtype=np.uint64))
 
 
+@settings(deadline=None)
 @given(st.integers(2**39, 2**40), keys)
 def test_a_huge_one_stays_in_range(size: int, key: int) -> None:
     """A thousand samples of up to 2^40 are different, below n, and spread."""

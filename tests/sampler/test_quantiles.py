@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brownout.profile import Behavior, Distribution, Response
@@ -48,6 +48,7 @@ curves = points.map(
 )
 
 
+@settings(deadline=None)
 @given(curves, st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_latency_is_linear_in_the_quantile(points: Points, quantiles: list[float]) -> None:
     """Every quantile of every curve has the exact latency, to a nanosecond."""
