@@ -31,6 +31,7 @@ cdef struct slot_t:
 
 cdef struct timers_t:
     lane_t lanes[LANES]
+    int64_t lanes_used  # atomic: those beyond were never handed anything
     int64_t started  # atomic: 0, or 1 once a worker has started the thread
     int64_t failed  # atomic: there is no thread
     int64_t halted  # atomic: nothing is injected
@@ -46,17 +47,22 @@ cdef timers_t _timers
 cdef bint timer_arm(stream_t* stream) noexcept nogil:
     """Call `scheduled` on the stream's worker at `timer.deadline`; False when that cannot be."""
     cdef timer_t* timer = &stream.timer
+    cdef int64_t lane = stream.worker % LANES
+    cdef int64_t used = read_word(&_timers.lanes_used)
     if not read_word(&_timers.started) and replace_word(&_timers.started, 0, 1):
         if not start_thread(_timer_thread):
             write_word(&_timers.failed, 1)
     if read_word(&_timers.failed):
         return False
+    while used <= lane:
+        replace_word(&_timers.lanes_used, used, lane + 1)
+        used = read_word(&_timers.lanes_used)
     timer.scheduler = scheduler_new(stream.envoy)
     if timer.scheduler == NULL:
         return False
     references_add(&stream.references)
     write_word(&timer.state, TIMER_ARMED)
-    push(&_timers.lanes[stream.worker % LANES].armed, stream, <void**>&timer.next_armed)
+    push(&_timers.lanes[lane].armed, stream, <void**>&timer.next_armed)
     if timer.deadline < read_word(&_timers.sleeps_until) or _is_halted():
         wake(&_timers.bell)
     return True
@@ -105,8 +111,8 @@ cdef void* _timer_thread(void* unused) noexcept nogil:
 
 
 cdef bint _nothing_handed_over() noexcept nogil:
-    cdef int i
-    for i in range(LANES):
+    cdef int64_t i
+    for i in range(read_word(&_timers.lanes_used)):
         if not is_empty(&_timers.lanes[i].armed) or not is_empty(&_timers.lanes[i].cancelled):
             return False
     return True
@@ -117,8 +123,8 @@ cdef void _collect() noexcept nogil:
     cdef stream_t* armed
     cdef stream_t* cancelled
     cdef stream_t* stream
-    cdef int i
-    for i in range(LANES):
+    cdef int64_t i
+    for i in range(read_word(&_timers.lanes_used)):
         cancelled = <stream_t*>take_all(&_timers.lanes[i].cancelled)
         armed = <stream_t*>take_all(&_timers.lanes[i].armed)
         while armed != NULL:
