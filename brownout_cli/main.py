@@ -1,6 +1,8 @@
 """The command `brownout`: all subcommands in one application."""
 
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -18,6 +20,23 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"brownout {version('brownout')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
 
 app.command("up")(up.up)
 app.command("serve")(serve.serve)

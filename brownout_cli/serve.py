@@ -29,7 +29,7 @@ async def _serve(http: Address, xds: Address, database: str, *, poll_seconds: fl
             async with control_plane(database, listener, xds, poll_seconds=poll_seconds) as running:
                 _announce(running, as_json=as_json)
                 await until(stop, running.http_task)
-        except StoreError as error:
+        except (StoreError, OSError) as error:
             raise CliError(str(error)) from error
 
 

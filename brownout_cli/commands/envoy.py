@@ -30,7 +30,6 @@ def envoy(
     fleet: options.Fleet,
     xds: options.Xds,
     node_id: options.NodeId,
-    mode: options.FleetMode = "gateway",
     protocol: options.XdsProtocol = "delta",
     admin: Admin = _ADMIN,
     locality: options.Locality = "",
@@ -39,11 +38,12 @@ def envoy(
 ) -> None:
     """Run an Envoy of a fleet here, in the place of this process.
 
+    The fleet's mode is gateway: in the others an Envoy has a configuration of its own (brownout bootstrap).
     Arguments after -- go to Envoy (for example: -- --concurrency 2 --log-level warning).
     """
     node = options.identity(node_id, fleet, locality, metadata)
     binary = str(find_envoy(envoy_path))
-    config = bootstrap(node, xds, mode=mode, protocol=protocol, admin=admin)
+    config = bootstrap(node, xds, protocol=protocol, admin=admin)
     command = [binary, "--config-yaml", json.dumps(config), "--disable-hot-restart", *context.args]
     sys.stdout.flush()
     os.execve(binary, command, envoy_environment())  # noqa: S606 - so that signals reach Envoy itself

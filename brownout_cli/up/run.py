@@ -48,7 +48,7 @@ async def _run(settings: Settings, *, once: bool, as_json: bool) -> None:
     try:
         async with everything(settings) as running:
             await _attended(running, _show(running, settings, once=once, as_json=as_json))
-    except StoreError as error:
+    except (StoreError, OSError) as error:
         raise CliError(str(error)) from error
 
 

@@ -25,7 +25,7 @@ SPEC = {
 
 
 async def test_shares_and_quantiles(tmp_path: Path) -> None:
-    """Of 10,000 requests the shares of 200 and 503, and each one's quantiles, are within their 99.9 % bands."""
+    """Over 10,000 requests the shares of 200 and 503, and their quantiles, are within 99.9 % bands."""
     with running(tmp_path, profiles={"pay": SPEC}, endpoints=[endpoint("pay", "/pay", "pay")]) as stack:
         answers = await get_many(stack.address, "/pay", REQUESTS, at_once=24)
     assert {answer.status for answer in answers} == {200, 503}

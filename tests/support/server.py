@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -159,8 +160,19 @@ class ServerProcess:
     # -- Envoys
 
     def envoy(
-        self, fleet: str = "edge", *, node_id: str = "e1", version: str = REFERENCE, **options: Any
+        self,
+        fleet: str = "edge",
+        *,
+        node_id: str = "e1",
+        version: str = REFERENCE,
+        replicas: Sequence["ServerProcess"] = (),
+        **options: Any,
     ) -> EnvoyProcess:
-        """An Envoy of a fleet, not started yet; `options` go to `bootstrap()`."""
-        config = bootstrap(NodeIdentity(node_id, fleet), [self.xds], admin=Address("127.0.0.1", 0), **options)
+        """An Envoy of a fleet, not started yet, that knows this server and its `replicas`.
+
+        `options` go to `bootstrap()`.
+        """
+        addresses = [self.xds, *(replica.xds for replica in replicas)]
+        node = NodeIdentity(node_id, fleet)
+        config = bootstrap(node, addresses, admin=Address("127.0.0.1", 0), **options)
         return EnvoyProcess(config, version=version)
