@@ -1,4 +1,4 @@
-# Envoy's statistics of the filter: `cluster.<cluster>.brownout.<name>` in upstream position.
+# Envoy's statistics of the filter: `cluster.<cluster>.brownout.<name>` in upstream position, else `brownout.<name>`.
 #
 # Metrics belong to one filter configuration of Envoy's (a cluster's, or a connection manager's), which defines them
 # when it is built; routes' configurations use those of the filter that runs them. Unlabelled: a labelled increment
