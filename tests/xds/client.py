@@ -116,7 +116,6 @@ class Client:
         """Reject a response."""
         asked = self.asked[reply.kind]
         asked.unanswered, asked.rejected = None, reply
-        asked.asked_since = frozenset()
         await self._answer(reply, error_detail=Status(code=13, message=text))
 
     async def _answer(self, reply: Reply, **fields: Any) -> None:
@@ -271,7 +270,7 @@ def _name(kind: TypeInfo, packed: Any) -> str:
 async def eventually(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     """Wait until `condition` holds, for what sends no event."""
     async with asyncio.timeout(seconds):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 (see above)
             await asyncio.sleep(0.002)
 
 

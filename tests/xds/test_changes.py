@@ -134,8 +134,7 @@ async def test_deleted_listener(client: Client, world: World) -> None:
 
 
 async def test_changed_cluster_gets_its_endpoints_again(client: Client, world: World) -> None:
-    """A cluster changes → its endpoints are sent again when the Envoy asks for them, unchanged or not
-    (warming).
+    """A cluster changes → its endpoints are sent again when the Envoy asks, unchanged or not (warming).
 
     An incremental Envoy does not ask for what it is subscribed to, so they come by themselves there.
     """

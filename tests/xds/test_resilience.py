@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from brownout.domain import Endpoint
-from tests.xds.client import Client, Clients
+from tests.xds.client import Client, Clients, eventually
 from tests.xds.test_changes import subscribe
 from tests.xds.world import World, endpoint, upstream
 from xds_server import Options, XdsServer
@@ -73,9 +73,7 @@ async def test_a_thousand_connects(clients: Clients, world: World, delta: bool, 
 
 async def _nobody(server: XdsServer) -> None:
     """Wait until no stream is open."""
-    async with asyncio.timeout(10):
-        while server._connections:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not server._connections)
 
 
 async def test_bad_entry(client: Client, world: World, server: XdsServer) -> None:
@@ -154,9 +152,7 @@ async def test_dead_peers_are_reaped(world: World) -> None:
             await client.get(CDS)
             assert server.status.nodes()[0].connected
             relay.deaf = True
-            async with asyncio.timeout(10):
-                while server.status.nodes()[0].connected:
-                    await asyncio.sleep(0.02)
+            await eventually(lambda: not server.status.nodes()[0].connected)
     finally:
         await server.stop(0.1)
 

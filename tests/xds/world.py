@@ -1,10 +1,11 @@
 """A configuration to play with, published straight to a server: no store, no REST."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from brownout.domain import Catalog, Endpoint, EndpointList, Fleet, Named, Profile, Stored, Upstream
+from tests.xds.client import eventually
 from xds_server import XdsServer
 
 FLEET = "edge"
@@ -78,13 +79,9 @@ class World:
                 case Endpoint():
                     items[entity.name] = Stored(entity, number)
         for kind, name in remove:
-            found: dict[str, Any] = {
-                "profile": profiles,
-                "upstream": upstreams,
-                "endpoint": items,
-                "fleet": fleets,
-            }[kind]
-            del found[name]
+            found: dict[str, dict[str, Any]] = {"profile": profiles, "upstream": upstreams}
+            found |= {"endpoint": items, "fleet": fleets}
+            del found[kind][name]
         if order is not None:
             items = {name: items[name] for name in order}
         if tuple(items.values()) != old.endpoints(fleet):
@@ -109,7 +106,8 @@ class World:
 
     async def published(self) -> None:
         """Wait until the servers have compiled what was published."""
-        async with asyncio.timeout(20):
-            for server in self._servers:
-                while server.status.converged(FLEET).revision < self.catalog.revision:
-                    await asyncio.sleep(0.002)
+        for each in self._servers:
+            await eventually(partial(self._compiled, each), 20)
+
+    def _compiled(self, server: XdsServer) -> bool:
+        return server.status.converged(FLEET).revision >= self.catalog.revision

@@ -106,6 +106,8 @@ class DeltaState(TypeState):
         changes = self.changes(target)
         due = self._due(target, changes)
         gone = changes.removed | (self.forced - target.names)
+        if due or gone:
+            gone |= self.rejected - target.names
         # A first subscription to everything is answered even when there is nothing: it ends the
         # initialisation.
         first = self.wildcard and not self._answered and not had and not target
@@ -113,7 +115,7 @@ class DeltaState(TypeState):
         if not (due or gone or first):
             self.sent = target
             return None
-        self._send(target, due, new_nonce)
+        self._send(target, due | gone, new_nonce)
         return with_nonce(delta_response(self.kind, target, due, gone), self.nonce)
 
 

@@ -98,13 +98,13 @@ class SotwState(TypeState):
                 return None
             due = target.names
             self._restate = False
-        elif not due:
-            if changes:
-                # Nothing says "deleted" here; if it comes back, it is new.
-                self.sent = target
-                self._forget(target.names)
+        else:
+            # Nothing says "deleted" here; if it comes back, it is new.
             self.forced &= target.names
-            return None
+            if changes.removed:
+                self._forget(target.names)
+            if not due:
+                return None
         self._owed -= due
         self._send(target, due, new_nonce)
         return with_nonce(sotw_response(self.kind, target, due), self.nonce)

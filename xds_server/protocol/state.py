@@ -37,7 +37,8 @@ class TypeState:
         awaiting: Whether a response is in flight: there is never more than one.
         nonce: Of the last response; empty before the first.
         forced: Names to send even though they have not changed.
-        rejected: Names in responses that the client rejected, and that no accepted response has replaced.
+        rejected: Names in responses that the client rejected, sent or removed, and that no accepted
+            response has replaced.
         error: The text of the NACK that is outstanding; None when none is.
     """
 
@@ -138,5 +139,3 @@ class TypeState:
         self.awaiting = True
         self.nonce = new_nonce()
         self._in_flight = names
-        if self.rejected and not self.kind.full_state:
-            self._accept((self.rejected & target.names) | (self.rejected & names))
