@@ -34,6 +34,7 @@ cdef struct entry_t:
     curve_t curve
     order_t order
     reply_t reply
+    char _end[16]  # 128 bytes: an index is an address by one shift
 
 cdef struct behavior_t:
     int64_t references  # atomic

@@ -60,11 +60,14 @@ cdef inline void _draw_from(
 ) noexcept nogil:
     cdef uint32_t index = pick(tier, rng)
     cdef const entry_t* entry = behavior.entries + index
-    cdef double quantile
+    cdef double quantile, latency
     if behavior.stateful:
         quantile = next_quantile(&entry.order, &state.places[index], rng)
     else:
         quantile = unit(rng)
     out.entry = <int>index
     out.status = entry.status
-    out.target_ns = to_nanoseconds(latency_at(&entry.curve, quantile) + penalty)
+    latency = latency_at(&entry.curve, quantile)
+    if behavior.load.active:
+        latency += penalty
+    out.target_ns = to_nanoseconds(latency)

@@ -71,7 +71,7 @@ cdef inline int64_t _round(int loop, Sampler sampler, uint64_t in_flight, int64_
 
 
 def measure(Sampler sampler not None, str what, Py_ssize_t rounds, bint isolated, uint64_t in_flight=0):
-    """Run one loop without the GIL; return its wall time and its thread's CPU time in nanoseconds.
+    """Run one loop without the GIL; return when it started, when it ended and its CPU time, in nanoseconds.
 
     Args:
         sampler: what to draw from.
@@ -84,12 +84,12 @@ def measure(Sampler sampler not None, str what, Py_ssize_t rounds, bint isolated
         in_flight: the load that every draw observes.
     """
     cdef int loop = _loops[what]
-    cdef int64_t wall, cpu
+    cdef int64_t started, ended, cpu
     cdef Py_ssize_t i
     cdef rng_t rng
     rng_seed(&rng)
     with nogil:
-        wall, cpu = _now(CLOCK_MONOTONIC), _now(CLOCK_THREAD_CPUTIME_ID)
+        started, cpu = _now(CLOCK_MONOTONIC), _now(CLOCK_THREAD_CPUTIME_ID)
         if isolated:
             for i in range(rounds):
                 consume(_round(loop, sampler, in_flight, i, &rng))
@@ -97,5 +97,5 @@ def measure(Sampler sampler not None, str what, Py_ssize_t rounds, bint isolated
         else:
             for i in range(rounds):
                 consume(_round(loop, sampler, in_flight, i, &rng))
-        cpu, wall = _now(CLOCK_THREAD_CPUTIME_ID) - cpu, _now(CLOCK_MONOTONIC) - wall
-    return wall, cpu
+        cpu, ended = _now(CLOCK_THREAD_CPUTIME_ID) - cpu, _now(CLOCK_MONOTONIC)
+    return started, ended, cpu

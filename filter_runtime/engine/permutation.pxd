@@ -2,8 +2,8 @@
 # The order in which a cycle serves its samples: a keyed permutation of [0, n), computed, never stored.
 #
 # A bijection on the b-bit numbers, b the bits of n - 1: rounds of a keyed odd multiplication and addition
-# (carries what is low upwards), a fold of the upper half onto the lower one (carries it down), and a rotation
-# by one. The walk through it from an index below n back to below n is a permutation of [0, n) (Black &
+# (carries what is low upwards) and a fold of the upper half onto the lower one (carries it down), with a
+# rotation by one between them. The walk through it from an index below n back to below n is a permutation of [0, n) (Black &
 # Rogaway, "Ciphers with Arbitrary Finite Domains", 2002); it takes fewer than two steps on average.
 #
 # How many rounds: as many as it takes for all n! orders to come up equally often for n <= 7, and for pairs,
@@ -39,12 +39,13 @@ cdef inline uint64_t permute(const order_t* order, uint64_t key, uint64_t index)
     cdef uint32_t i
     while True:
         k = key
-        for i in range(order.rounds):
-            x = (x * ((k >> 16) | 1) + (k >> 32)) & order.mask
-            x ^= x >> order.half
-            x = (x >> 1) | (x << (order.bits - 1))
+        x = (x * ((k >> 16) | 1) + (k >> 32)) & order.mask
+        x ^= x >> order.half
+        for i in range(1, order.rounds):
             # Only the upper bits of this generator are random enough to be keys.
             k = k * <uint64_t>0xD1342543DE82EF95 + <uint64_t>0x2545F4914F6CDD1D
-        x &= order.mask
+            x = (x >> 1) | (x << (order.bits - 1))
+            x = (x * ((k >> 16) | 1) + (k >> 32)) & order.mask
+            x ^= x >> order.half
         if x < order.size:
             return x

@@ -13,7 +13,7 @@ from filter_runtime._engine import Sampler
 from tests.sampler.samples import draws, profile, response
 
 RARE = 1e-9
-GOLDEN_STATEFUL = [6333333, 36303855, 4777778, 6111111, 88911565, 56258503]
+GOLDEN_STATEFUL = [30861678, 4111111, 9444444, 27233560, 18163265, 3000000]
 GOLDEN_STATELESS = [44886849, 76967963, 45195238, 65123448, 26020308, 56606076]
 MODES = ["stateful", "stateless"]
 
