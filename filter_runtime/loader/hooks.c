@@ -11,10 +11,13 @@
 brownout_table brownout_hooks;
 static const char *start_error;
 
-/* Envoy compares this with its own version and logs a warning when it differs; 1.38 to 1.40 all load it. */
+/* A callback that came with version 0.2.0 of the ABI (Envoy 1.40); weak, so NULL in an older Envoy. */
+extern void envoy_dynamic_module_callback_http_span_set_tag_batch(void) __attribute__((weak));
+
+/* Envoy compares this with its own version, and warns when it differs: what the module uses is the same in both. */
 EXPORT const char *envoy_dynamic_module_on_program_init(void) {
     start_error = brownout_start_engine();
-    return "v0.2.0";
+    return envoy_dynamic_module_callback_http_span_set_tag_batch != NULL ? "v0.2.0" : "v0.1.0";
 }
 
 static bool engine_missing(void) {

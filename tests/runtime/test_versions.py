@@ -34,6 +34,7 @@ def test_delay_and_abort(upstream: Upstream, version: str, position: str) -> Non
         assert faults(delayed)["x-fault-injected-delay"] == "100ms"
         assert exchange(envoy.address(), path="/abort").status == 503
         assert exchange(envoy.address(), path="/else").status == 418
+        assert "[warning][dynamic_modules]" not in envoy.log
 
 
 def answers(envoy: EnvoyProcess, status: int) -> bool:
