@@ -17,7 +17,7 @@ from brownout_cli.up.configuration import FLEET, UPSTREAM, shown_endpoints
 from brownout_cli.up.parts import Running, Settings, everything
 from brownout_cli.up.traffic import send_traffic
 
-_LANES = 8
+_LANES = 12
 _PIPE_WIDTH = 200
 
 

@@ -20,9 +20,11 @@ async def get(address: tuple[str, int], path: str) -> Answer:
     begin = time.perf_counter()
     try:
         reader, writer = await asyncio.open_connection(*address)
-        writer.write(f"GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n".encode())
-        answer = await reader.read(-1)
-        writer.close()
+        try:
+            writer.write(f"GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n".encode())
+            answer = await reader.read(-1)
+        finally:
+            writer.close()
     except OSError:
         return Answer(0, {}, time.perf_counter() - begin)
     head, _, _ = answer.partition(b"\r\n\r\n")
