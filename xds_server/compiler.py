@@ -117,7 +117,7 @@ def _entries(catalog: Catalog, fleet: Fleet, previous: Program, problems: list[s
         if old is not None and old.sources.same_as(sources):
             yield old
             continue
-        entry = _attempt(f"endpoint {name}", problems, build, sources)
+        entry = _attempt(f"endpoint {name}", problems, build, sources, old)
         if entry is not None:
             yield entry
 

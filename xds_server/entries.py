@@ -6,7 +6,7 @@ from typing import TypeVar
 from brownout.domain import Endpoint, Named, NodeSelector, Profile, Protocol, Stored
 from brownout.domain.catalog import Catalog
 from xds_server.resources.fault import entry_text, route_text
-from xds_server.resources.route import route
+from xds_server.resources.route import route, with_fault
 
 E = TypeVar("E", bound=Named)
 
@@ -66,18 +66,26 @@ class Entry:
         return self.sources.endpoint.entity
 
 
-def compile_route(sources: Sources) -> Entry:
-    """Compile an endpoint of a fleet whose routes are ours."""
+def compile_route(sources: Sources, old: Entry | None) -> Entry:
+    """Compile an endpoint of a fleet whose routes are ours; `old` is what it was before.
+
+    The route is built only when the endpoint has changed in something else than its fault: a profile may
+    change often.
+    """
     endpoint, profile = sources.endpoint.entity, sources.profile
     fault = endpoint.fault
+    plain = old.plain if old is not None and _same_but_fault(old.endpoint, endpoint) else route(endpoint)
     if fault is None or profile is None:
-        plain = route(endpoint, None)
         return Entry(sources, plain, plain, None)
-    injecting = route(endpoint, route_text(endpoint, fault, profile, sources.protocol))
-    return Entry(sources, injecting, injecting if fault.nodes is None else route(endpoint, None), fault.nodes)
+    injecting = with_fault(plain, route_text(endpoint, fault, profile, sources.protocol))
+    return Entry(sources, injecting, plain, fault.nodes)
 
 
-def compile_filter_entry(sources: Sources) -> Entry:
+def _same_but_fault(one: Endpoint, other: Endpoint) -> bool:
+    return one is other or one.model_copy(update={"fault": other.fault}) == other
+
+
+def compile_filter_entry(sources: Sources, _old: Entry | None) -> Entry:
     """Compile an endpoint of a fleet that gets the filter's configuration only."""
     endpoint, profile = sources.endpoint.entity, sources.profile
     fault = endpoint.fault
@@ -85,4 +93,4 @@ def compile_filter_entry(sources: Sources) -> Entry:
     if fault is None or profile is None:
         return Entry(sources, plain, plain, None)
     injecting = entry_text(endpoint, fault, profile).encode()
-    return Entry(sources, injecting, injecting if fault.nodes is None else plain, fault.nodes)
+    return Entry(sources, injecting, plain, fault.nodes)

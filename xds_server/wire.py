@@ -6,6 +6,7 @@ behind bytes that all streams share. https://protobuf.dev/programming-guides/enc
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 VARINT, I64, LEN, I32 = 0, 1, 2, 5
 _FIXED = {I64: 8, I32: 4}
@@ -25,6 +26,7 @@ def varint(value: int) -> bytes:
     return bytes(out)
 
 
+@lru_cache(maxsize=8192)
 def head(number: int, length: int) -> bytes:
     """Encode what stands before the `length` bytes of the length-delimited field `number`."""
     return varint(number << 3 | LEN) + varint(length)

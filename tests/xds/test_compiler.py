@@ -37,9 +37,9 @@ class Compilation:
 def compile_(monkeypatch: pytest.MonkeyPatch) -> Compilation:
     compilation = Compilation()
 
-    def counted(entry: Endpoint, fault: str | None) -> bytes:
+    def counted(entry: Endpoint) -> bytes:
         compilation.built.append(entry.name)
-        return route(entry, fault)
+        return route(entry)
 
     monkeypatch.setattr("xds_server.entries.route", counted)
     return compilation
@@ -66,7 +66,7 @@ def test_a_changed_endpoint_costs_one_route(compile_: Compilation) -> None:
     compile_(gateway(), upstream("a"), profile(), *(endpoint(each, "a") for each in names))
     assert len(compile_.built) == 100
     compile_.built.clear()
-    compile_(endpoint("e42", "a", fault={"profile": "slow"}))
+    compile_(endpoint("e42", "a", timeout="3s"))
     assert compile_.built == ["e42"]
     compile_(upstream("a", port=9100), profile("other"))
     compile_(gateway("two", port=11000), fleet="two")
@@ -74,16 +74,19 @@ def test_a_changed_endpoint_costs_one_route(compile_: Compilation) -> None:
     assert compile_.built == ["e42"]
 
 
-def test_a_changed_profile_costs_its_users(compile_: Compilation) -> None:
-    """A profile changes: the routes that inject it are built, in every fleet that does."""
+def test_a_changed_fault_costs_no_route(compile_: Compilation) -> None:
+    """A profile or a fault changes: no route is built, only what the filter is configured with."""
     fault = {"profile": "slow"}
     compile_(gateway(), upstream("a"), profile(), endpoint("x", "a", fault=fault), endpoint("y", "a"))
     compile_.built.clear()
     number = compile_.world.catalog.revision + 1
     program = compile_(profile(spec=SLOW | {"diagnostic": True}))
-    assert compile_.built == ["x"]
+    assert compile_.built == []
     assert f'"label":"slow@{number}"'.encode() in faults(program)["x"]
     assert b'"endpoint":"x"' in faults(program)["x"]
+    assert faults(compile_(endpoint("y", "a", fault={"profile": "slow", "percent": 5}))).keys() == {"x", "y"}
+    assert faults(compile_(endpoint("x", "a"))).keys() == {"y"}
+    assert compile_.built == []
 
 
 def test_what_is_unchanged_is_the_same_object(compile_: Compilation) -> None:

@@ -9,6 +9,8 @@ from envoy_data_plane.envoy.config.route.v3 import (
     RouteMatch,
     VirtualHost,
 )
+from envoy_data_plane.envoy.extensions.dynamic_modules.v3 import DynamicModuleConfig
+from envoy_data_plane.envoy.extensions.filters.http.dynamic_modules.v3 import DynamicModuleFilterPerRoute
 from envoy_data_plane.envoy.service.discovery.v3 import (
     DeltaDiscoveryRequest,
     DeltaDiscoveryResponse,
@@ -17,7 +19,7 @@ from envoy_data_plane.envoy.service.discovery.v3 import (
 )
 from envoy_data_plane.envoy.service.discovery.v3 import Resource as EnvoyResource
 from envoy_data_plane.envoy.type.matcher.v3 import RegexMatcher, StringMatcher
-from envoy_data_plane.google.protobuf import Any
+from envoy_data_plane.google.protobuf import Any, StringValue
 from envoy_data_plane.google.rpc import Status
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +30,7 @@ from xds_server.protocol.requests import DeltaRequest, SotwRequest
 from xds_server.protocol.responses import delta_response, sotw_response, with_nonce
 from xds_server.resource_set import Resource, ResourceSet
 from xds_server.resources.common import packed
-from xds_server.resources.route import route, with_ports
+from xds_server.resources.route import route, with_fault, with_ports
 from xds_server.resources.route_configuration import route_configuration
 from xds_server.types import CDS, EDS
 
@@ -147,7 +149,7 @@ def test_delta_response() -> None:
 
 def test_route_configuration() -> None:
     """A spliced `RouteConfiguration`, in its `Any`, is what betterproto2 makes of the same parts."""
-    parts = [route(endpoint(name), None) for name in ("a", "b")]
+    parts = [route(endpoint(name)) for name in ("a", "b")]
     hosts = [("*",), ("x.test", "*")]
     resource = route_configuration(list(zip(hosts, parts, strict=True)))
     a, b = (Route.parse(each) for each in parts)
@@ -163,12 +165,28 @@ def test_route_configuration() -> None:
     assert resource.body == packed("envoy.config.route.v3.RouteConfiguration", bytes(expected))
 
 
+def test_fault_added_to_a_route() -> None:
+    """A fault that is appended to a serialised route is what betterproto2 makes of the same parts."""
+    plain = route(endpoint("a"))
+    config = '{"responses":[]}'
+    expected = Route.parse(plain)
+    message = DynamicModuleFilterPerRoute(
+        dynamic_module_config=DynamicModuleConfig(
+            name="brownout", do_not_close=True, metrics_namespace="brownout"
+        ),
+        filter_name="brownout",
+        filter_config=Any.pack(StringValue(value=config)),
+    )
+    expected.typed_per_filter_config["brownout"] = Any.pack(message)
+    assert Route.parse(with_fault(plain, config)) == expected
+
+
 def test_condition_added_to_a_route() -> None:
     """A condition is appended to a serialised route as a second part of its match.
 
     Protobuf merges the two (betterproto2 does not; that Envoy does is tested on Envoy).
     """
-    plain = route(endpoint("a", match={"prefix": "/a", "methods": ["GET"]}), None)
+    plain = route(endpoint("a", match={"prefix": "/a", "methods": ["GET"]}))
     both = with_ports(plain, frozenset({"8080", "9090"}))
     assert both.startswith(plain)
     added = Route.parse(both[len(plain) :])

@@ -14,6 +14,7 @@ from envoy_data_plane.envoy.extensions.filters.network.http_connection_manager.v
 from envoy_data_plane.google.protobuf import Any, StringValue
 
 from brownout.profile import FilterConfig, filter_wire
+from xds_server import wire
 from xds_server.resource_set import Resource
 from xds_server.resources.common import NAME, TYPE_URL, any_of, over_ads, packed
 
@@ -40,12 +41,18 @@ def filter_config(config: str) -> Any:
     return any_of(FILTER_TYPE, message)
 
 
-def route_fault(config: str) -> dict[str, Any]:
-    """Return the `typed_per_filter_config` that enables the filter on a route, with the configuration."""
-    message = DynamicModuleFilterPerRoute(
-        dynamic_module_config=_module(), filter_name=NAME, filter_config=_text(config)
-    )
-    return {NAME: any_of(PER_ROUTE_TYPE, message)}
+def route_fault(config: str) -> bytes:
+    """Return the serialised `Any` that configures the filter on a route.
+
+    Spliced behind what is the same for all: every edit of a profile comes by here, for each of its routes.
+    """
+    text = packed("google.protobuf.StringValue", wire.text(1, config))
+    return packed(PER_ROUTE_TYPE, _per_route() + wire.field(3, text))
+
+
+@cache
+def _per_route() -> bytes:
+    return bytes(DynamicModuleFilterPerRoute(dynamic_module_config=_module(), filter_name=NAME))
 
 
 @cache

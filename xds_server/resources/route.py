@@ -13,12 +13,12 @@ from envoy_data_plane.envoy.type.matcher.v3 import RegexMatcher, StringMatcher
 
 from brownout.domain import DEFAULT_TIMEOUT, Endpoint, EndpointMatch, Retry
 from xds_server import wire
-from xds_server.resources.common import duration
+from xds_server.resources.common import NAME, duration
 from xds_server.resources.extension import route_fault
 
 
-def route(endpoint: Endpoint, fault: str | None) -> bytes:
-    """Return the serialised Route of an endpoint; `fault` is what the filter is configured with there.
+def route(endpoint: Endpoint) -> bytes:
+    """Return the serialised Route of an endpoint, without its fault.
 
     The host is no part of it: that is the virtual host's matter.
     """
@@ -31,9 +31,17 @@ def route(endpoint: Endpoint, fault: str | None) -> bytes:
             timeout=duration(timeout),
             retry_policy=None if endpoint.retry is None else _retry(endpoint.retry),
         ),
-        typed_per_filter_config={} if fault is None else route_fault(fault),
     )
     return bytes(message)
+
+
+def with_fault(route_bytes: bytes, config: str) -> bytes:
+    """Return a serialised Route that in addition configures the filter, and so enables it.
+
+    `typed_per_filter_config` is a map, whose entries are messages with a key and a value: one more is
+        appended.
+    """
+    return route_bytes + wire.field(13, wire.text(1, NAME) + wire.field(2, route_fault(config)))
 
 
 def with_ports(route_bytes: bytes, ports: frozenset[str]) -> bytes:

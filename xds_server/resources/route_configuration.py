@@ -1,6 +1,7 @@
 """The route configuration: virtual hosts that together mean "the first endpoint that matches wins"."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from brownout.domain import ANY_HOST
 from xds_server import wire
@@ -10,9 +11,10 @@ from xds_server.resources.route import with_ports
 
 _TYPE = "envoy.config.route.v3.RouteConfiguration"
 _IGNORE_PORT = wire.varint(14 << 3 | wire.VARINT) + wire.varint(1)
-_EVERY_PORT = ""
 
 Hosts = tuple[str, ...]
+Ports = dict[int, frozenset[str] | None]
+"""Indices of routes, and the ports on which they are for a host; None is every port."""
 
 
 def route_configuration(routes: Sequence[tuple[Hosts, bytes]]) -> Resource:
@@ -31,23 +33,36 @@ def route_configuration(routes: Sequence[tuple[Hosts, bytes]]) -> Resource:
 
 def virtual_hosts(routes: Sequence[tuple[Hosts, bytes]]) -> Iterator[tuple[str, list[bytes]]]:
     """Yield each distinct host (without its port) and the routes of its virtual host."""
-    users: dict[str, dict[int, frozenset[str]]] = {}
+    users: dict[str, Ports] = {}
     for index, (hosts, _) in enumerate(routes):
         for host in hosts:
             name, port = _split(host)
-            entry = users.setdefault(name, {})
-            entry[index] = entry.get(index, frozenset()) | {port}
-    for name in users:
-        ports: dict[int, frozenset[str]] = {}
+            _allow(users.setdefault(name, {}), index, port)
+    for name, own in users.items():
+        allowed = own
         for cover in _covers(name, users):
-            for index, some in users[cover].items():
-                ports[index] = ports.get(index, frozenset()) | some
-        yield name, [_on_ports(routes[index][1], ports[index]) for index in sorted(ports)]
+            allowed = _merged(allowed, users[cover])
+        yield name, [_on_ports(routes[index][1], ports) for index, ports in allowed.items()]
+
+
+def _allow(allowed: Ports, index: int, port: frozenset[str] | None) -> None:
+    """Add a port (None: every port) on which the route with this index is for the host."""
+    if port is None or index not in allowed:
+        allowed[index] = port
+    elif (known := allowed[index]) is not None:
+        allowed[index] = known | port
+
+
+def _merged(one: Ports, other: Ports) -> Ports:
+    """Return both, in the order of the routes."""
+    both = dict(one)
+    for index, port in other.items():
+        _allow(both, index, port)
+    return dict(sorted(both.items()))
 
 
 def _covers(name: str, known: Mapping[str, object]) -> Iterator[str]:
-    """Yield those of `known` that stand for all of `name`: itself, `*.` and a part of it, `*`."""
-    yield name
+    """Yield the others of `known` that stand for all of `name`: `*.` and a part of it, `*`."""
     rest = name.removeprefix("*.") if name.startswith("*.") else name
     while "." in rest and not rest.startswith("["):
         rest = rest.partition(".")[2]
@@ -57,14 +72,15 @@ def _covers(name: str, known: Mapping[str, object]) -> Iterator[str]:
         yield ANY_HOST
 
 
-def _split(host: str) -> tuple[str, str]:
-    """Split a host into its name and its port (empty: every port)."""
+@lru_cache(maxsize=4096)
+def _split(host: str) -> tuple[str, frozenset[str] | None]:
+    """Split a host into its name and its port (None: every port)."""
     name, colon, port = host.rpartition(":")
-    return (name, port) if colon and not host.endswith("]") else (host, _EVERY_PORT)
+    return (name, frozenset({port})) if colon and not host.endswith("]") else (host, None)
 
 
-def _on_ports(route: bytes, ports: frozenset[str]) -> bytes:
-    return route if _EVERY_PORT in ports else with_ports(route, ports)
+def _on_ports(route: bytes, ports: frozenset[str] | None) -> bytes:
+    return route if ports is None else with_ports(route, ports)
 
 
 def _virtual_host(host: str, routes: Sequence[bytes]) -> bytes:
