@@ -50,7 +50,8 @@ def read_distribution(value: Value) -> Distribution | None:
     if not entries:
         value.fail("expected at least one percentile, found an empty mapping")
         return None
-    points: dict[float, tuple[int, str, Value]] = {}
+    keys: dict[float, str] = {}
+    points: dict[float, tuple[int, Value]] = {}
     for key, child in entries:
         nanoseconds = duration(child)
         try:
@@ -58,21 +59,23 @@ def read_distribution(value: Value) -> Distribution | None:
         except ValueError as error:
             child.fail(str(error))
             continue
-        if quantile in points:
-            child.fail(f"{key} and {points[quantile][1]} are the same percentile")
-        elif nanoseconds is not None:
-            points[quantile] = (nanoseconds, key, child)
+        if quantile in keys:
+            child.fail(f"{key} and {keys[quantile]} are the same percentile")
+            continue
+        keys[quantile] = key
+        if nanoseconds is not None:
+            points[quantile] = (nanoseconds, child)
     ascending = sorted(points.items())
     longest, longest_key = 0, ""
-    for _, (nanoseconds, key, child) in ascending:
+    for quantile, (nanoseconds, child) in ascending:
         if nanoseconds < longest:
             child.fail(
                 f"expected at least {format_duration(longest)}, the duration of {longest_key}, "
                 f"found {format_duration(nanoseconds)}"
             )
         else:
-            longest, longest_key = nanoseconds, key
-    return Distribution(points=tuple((quantile, point[0]) for quantile, point in ascending))
+            longest, longest_key = nanoseconds, keys[quantile]
+    return Distribution(points=tuple((quantile, nanoseconds) for quantile, (nanoseconds, _) in ascending))
 
 
 def dump_distribution(distribution: Distribution) -> dict[str, str]:

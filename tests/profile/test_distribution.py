@@ -95,9 +95,11 @@ def test_a_distribution_is_a_mapping_with_a_percentile_at_least(distribution: ob
 
 
 def test_every_wrong_key_and_value_is_listed() -> None:
-    document = with_distribution({"pbad": "x", "p50": 5, "p60": "2s", "p60.0": "y", "p70": "1s"})
+    document = with_distribution(
+        {"pbad": "x", "p50": 5, "p50.0": "1ms", "p60": "2s", "p60.0": "y", "p70": "1s"}
+    )
     assert paths(load_profile, document) == [
-        f"{AT}.pbad", f"{AT}.pbad", f"{AT}.p50", f"{AT}.p60.0", f"{AT}.p60.0", f"{AT}.p70",
+        f"{AT}.pbad", f"{AT}.pbad", f"{AT}.p50", f"{AT}.p50.0", f"{AT}.p60.0", f"{AT}.p60.0", f"{AT}.p70",
     ]  # fmt: skip
 
 
