@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, clockid_t, timespec
 
@@ -33,7 +33,9 @@ from filter_runtime.engine.weights cimport pick, tier_t
 cdef extern from "stdlib.h" nogil:
     void* aligned_alloc(size_t alignment, size_t size)
 
+include "engine/shape.pxi"
 include "engine/compile.pxi"
+include "engine/behaviors.pxi"
 include "engine/registry.pxi"
 include "engine/pysampler.pxi"
 include "engine/measure.pxi"

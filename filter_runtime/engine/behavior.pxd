@@ -1,6 +1,6 @@
 # A compiled behaviour: immutable, reference counted, shared by all equal behaviours, one allocation.
 #
-# Built from a `brownout.profile.Behavior` by `behavior_build` (compile.pxi) under the GIL; used and freed
+# Built from a `brownout.profile.Behavior` by `behavior_build` (behaviors.pxi) under the GIL; used and freed
 # without it, on any thread. Lengths are bytes, durations nanoseconds.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t

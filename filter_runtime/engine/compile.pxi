@@ -1,111 +1,7 @@
-# From a `brownout.profile.Behavior` to its compiled table, once for all equal behaviours.
-#
-# Reads the model's attributes and imports nothing of it. Everything here holds the GIL.
+# The plain values of a behaviour laid out in one allocation.
 
 cdef enum:
     GUIDE_CELLS = 32  # at least; a power of two, so that a quantile's cell is exact
-    BEHAVIORS_KEPT = 64
-
-cdef dict _behaviors = {}  # digest -> address; the table holds a reference on each
-cdef Py_ssize_t _behaviors_limit = BEHAVIORS_KEPT  # so many call for a sweep
-
-
-cdef behavior_t* behavior_build(object behavior) except NULL:
-    """Return a new reference to the compiled form of a `brownout.profile.Behavior`.
-
-    Raises `ValueError` for weights beyond 2^62.
-    """
-    cdef tuple sampling = _sampling(behavior)
-    cdef tuple replies = _replies(behavior)
-    cdef bytes identity = _digest(sampling)
-    cdef bytes key = _digest((sampling, behavior.diagnostic, behavior.override, replies))
-    cdef object known = _behaviors.get(key)
-    cdef behavior_t* built
-    if known is not None:
-        built = <behavior_t*><size_t>known
-    else:
-        if len(_behaviors) >= _behaviors_limit:
-            _sweep_behaviors()
-        built = _compile(behavior, sampling, replies, identity)
-        _behaviors[key] = <size_t>built
-    behavior_retain(built)
-    return built
-
-
-cdef int _sweep_behaviors() except -1:
-    global _behaviors_limit
-    # Nobody but this table refers to a table whose count is 1, and only this table could hand it out again.
-    cdef object key, address
-    cdef behavior_t* behavior
-    for key, address in list(_behaviors.items()):
-        behavior = <behavior_t*><size_t>address
-        if references_count(&behavior.references) == 1:
-            del _behaviors[key]
-            behavior_release(behavior)
-    _behaviors_limit = 2 * len(_behaviors) + BEHAVIORS_KEPT
-    return 0
-
-
-cdef bytes _digest(object value):
-    return blake2b(repr(value).encode(), digest_size=sizeof(((<behavior_t*>NULL).identity))).digest()
-
-
-cdef tuple _entries(object responses):
-    return tuple([(response.status, response.resolution, tuple(response.distribution.points)) for response in responses])
-
-
-# What decides a draw, as plain values: two behaviours with the same share their state.
-cdef tuple _sampling(object behavior):
-    cdef object load = behavior.load_based, grey
-    cdef tuple tiers, parameters = ()
-    if load is None:
-        tiers = (_entries(behavior.responses), ())
-    else:
-        tiers = (_entries(load.healthy.responses), _entries(load.tipping_point.responses))
-        parameters = (load.healthy.threshold_in_flight, load.tipping_point.threshold_in_flight, load.scope)
-        grey = load.grey_zone
-        if grey is not None:
-            parameters += (
-                grey.penalty_base,
-                grey.spike_threshold,
-                grey.spike_penalty_multiplier,
-                grey.recovery_rate,
-                grey.spike_penalty_duration,
-            )
-    return (behavior.probability_distribution, behavior.seed, tiers, parameters)
-
-
-# What each entry answers when its status is forced: (body, ((name, value), ...)).
-cdef tuple _replies(object behavior):
-    cdef object load = behavior.load_based
-    if load is None:
-        return tuple([_reply(response) for response in behavior.responses])
-    return tuple([_reply(response) for response in (*load.healthy.responses, *load.tipping_point.responses)])
-
-
-cdef tuple _reply(object response):
-    cdef object local = response.local_response
-    cdef object body = None if local is None else local.body
-    cdef list headers = []
-    if local is not None:
-        headers = [(header.name.encode(), header.value.encode()) for header in local.headers]
-    if body is not None:
-        return (body.encode(), tuple(headers))
-    if response.status < 400:
-        return (b"", tuple(headers))
-    if not any([name.lower() == b"content-type" for name, _ in headers]):
-        headers.append((b"content-type", b"text/plain"))
-    return (f"fault filter abort: {response.status}\n".encode(), tuple(headers))
-
-
-# The distribution with both of its ends: from quantile 0 to 1.
-cdef list _curve(tuple points):
-    cdef list curve = list(points)
-    if curve[0][0] > 0.0:
-        curve.insert(0, (0.0, 0))
-    if curve[len(curve) - 1][0] < 1.0:
-        curve.append((1.0, 2 * curve[len(curve) - 1][1]))
-    return curve
 
 
 cdef uint32_t _guide_cells(Py_ssize_t knots) noexcept:
@@ -113,6 +9,10 @@ cdef uint32_t _guide_cells(Py_ssize_t knots) noexcept:
     while cells < knots:
         cells *= 2
     return cells
+
+
+cdef size_t _rounded(size_t size, size_t unit) noexcept:
+    return (size + unit - 1) // unit * unit
 
 
 # Hands out aligned pieces of the one allocation; counts when there is none yet.
@@ -123,7 +23,7 @@ cdef struct arena_t:
 
 cdef void* _take(arena_t* arena, size_t size) noexcept:
     cdef size_t at = arena.used
-    arena.used = (at + size + 15) & ~<size_t>15
+    arena.used = _rounded(at + size, 16)
     return arena.base + at if arena.base != NULL else NULL
 
 
@@ -135,12 +35,16 @@ cdef behavior_t* _compile(object behavior, tuple sampling, tuple replies, bytes 
         if sum([entry[1] for entry in tier]) > 2**62:
             raise ValueError("the resolutions of one tier add up to more than 2^62")
     _lay_out(&arena, behavior, sampling, replies, identity)
-    arena.base = <char*>malloc(arena.used)
+    arena.base = <char*>aligned_alloc(CACHE_LINES, _rounded(arena.used, CACHE_LINES))
     if arena.base == NULL:
         raise MemoryError
     memset(arena.base, 0, arena.used)
     arena.used = 0
-    _lay_out(&arena, behavior, sampling, replies, identity)
+    try:
+        _lay_out(&arena, behavior, sampling, replies, identity)
+    except BaseException:
+        free(arena.base)
+        raise
     return <behavior_t*>arena.base
 
 
@@ -148,9 +52,11 @@ cdef behavior_t* _compile(object behavior, tuple sampling, tuple replies, bytes 
 cdef int _lay_out(arena_t* arena, object behavior, tuple sampling, tuple replies, bytes identity) except -1:
     cdef tuple healthy = sampling[2][0], tipping = sampling[2][1], entries = healthy + tipping
     cdef behavior_t* built = <behavior_t*>_take(arena, sizeof(behavior_t))
-    cdef entry_t* table = <entry_t*>_take(arena, len(entries) * sizeof(entry_t))
+    cdef entry_t* table
     cdef tier_t first, second
     cdef Py_ssize_t i
+    arena.used = _rounded(arena.used, CACHE_LINES)
+    table = <entry_t*>_take(arena, len(entries) * sizeof(entry_t))
     _lay_out_tier(arena, &first, 0, healthy)
     _lay_out_tier(arena, &second, len(healthy), tipping)
     for i in range(len(entries)):

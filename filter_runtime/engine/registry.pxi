@@ -11,6 +11,7 @@ cdef enum:
 cdef dict _states = {}  # (endpoint id, position, identity) -> address of a state_t
 cdef dict _endpoints = {}  # endpoint id -> address of an endpoint_t
 cdef Py_ssize_t _states_limit = STATES_KEPT  # so many call for a sweep
+cdef bint _sweeping = False  # a garbage collection amid a sweep may let another thread in
 
 
 cdef state_t* state_get(bytes endpoint_id, Py_ssize_t position, behavior_t* behavior) except NULL:
@@ -26,13 +27,14 @@ cdef state_t* state_get(bytes endpoint_id, Py_ssize_t position, behavior_t* beha
     cdef tuple key = (endpoint_id, 0 if endpoint_id else position, identity)
     cdef object known = _states.get(key)
     cdef state_t* state
-    if known is not None:
-        state = <state_t*><size_t>known
-    else:
+    if known is None:
         if len(_states) >= _states_limit:
             _sweep_states()
         state = state_new(behavior, _endpoint_get(endpoint_id))
-        _states[key] = <size_t>state
+        known = _states.setdefault(key, <size_t>state)
+        if <size_t>known != <size_t>state:
+            state_release(state)
+    state = <state_t*><size_t>known
     state_retain(state)
     return state
 
@@ -63,31 +65,46 @@ cdef endpoint_t* _endpoint_get(bytes endpoint_id) except NULL:
     if not endpoint_id:
         return endpoint_new()
     known = _endpoints.get(endpoint_id)
-    if known is not None:
-        endpoint = <endpoint_t*><size_t>known
-    else:
+    if known is None:
         endpoint = endpoint_new()
-        _endpoints[endpoint_id] = <size_t>endpoint
+        known = _endpoints.setdefault(endpoint_id, <size_t>endpoint)
+        if <size_t>known != <size_t>endpoint:
+            endpoint_release(endpoint)
+    endpoint = <endpoint_t*><size_t>known
     references_add(&endpoint.references)
     return endpoint
 
 
-# Looks at every state, so seldom that each new one pays for a few.
+# Looks at every state, so seldom that each new one pays for a few. What only its table refers to is unused.
 cdef int _sweep_states() except -1:
-    global _states_limit
+    global _states_limit, _sweeping
     cdef list unused = []
     cdef object key, address, since
     cdef state_t* state
+    if _sweeping:
+        return 0
+    _sweeping = True
+    try:
+        for key, address in list(_states.items()):
+            state = <state_t*><size_t>address
+            if references_count(&state.references) == 1:
+                unused.append((load_signed(&state.idle_since), address, key))
+        unused.sort()
+        _states_limit = 2 * (len(_states) - len(unused)) + STATES_KEPT
+        for since, address, key in unused[: max(0, len(unused) - STATES_KEPT // 2)]:
+            state = <state_t*><size_t>address
+            if references_count(&state.references) == 1:
+                del _states[key]
+                state_release(state)
+        _sweep_endpoints()
+    finally:
+        _sweeping = False
+    return 0
+
+
+cdef int _sweep_endpoints() except -1:
+    cdef object key, address
     cdef endpoint_t* endpoint
-    for key, address in _states.items():
-        state = <state_t*><size_t>address
-        if references_count(&state.references) == 1:
-            unused.append((load_signed(&state.idle_since), address, key))
-    unused.sort()
-    _states_limit = 2 * (len(_states) - len(unused)) + STATES_KEPT
-    for since, address, key in unused[: max(0, len(unused) - STATES_KEPT // 2)]:
-        del _states[key]
-        state_release(<state_t*><size_t>address)
     for key, address in list(_endpoints.items()):
         endpoint = <endpoint_t*><size_t>address
         if references_count(&endpoint.references) == 1:

@@ -1,6 +1,7 @@
 """Whose state a draw uses, what it survives, and that nothing piles up."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -134,3 +135,17 @@ def test_references_may_be_dropped_on_any_thread() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(work, range(8))) == 8 * 300 * 10
+
+
+def test_threads_that_build_equal_behaviours_share_them() -> None:
+    """Eight threads at once make samplers of behaviours that nobody made before."""
+    ready = Barrier(8)
+
+    def work(_: int) -> list[Sampler]:
+        ready.wait()
+        return [Sampler(profile(response(200, 77_000 + i)), f"race {i}") for i in range(50)]
+
+    with ThreadPoolExecutor(8) as pool:
+        first, *others = pool.map(work, range(8))
+    for other in others:
+        assert [one.shares(same) for one, same in zip(first, other, strict=True)] == [(True, True)] * 50
