@@ -71,7 +71,8 @@ static worker workers[WORKERS];
 static const void *filter;
 static pthread_mutex_t routes_lock = PTHREAD_MUTEX_INITIALIZER;
 static const void *routes[ROUTES];
-static atomic_long in_flight, held, errors, schedulers, streams, replies, released, rounds_left;
+static atomic_long in_flight, held, errors, schedulers, streams, replies, released;
+static atomic_bool over;
 
 /* -- callbacks */
 
@@ -234,7 +235,7 @@ static void run_posted(worker *self) {
 
 static void *work(void *argument) {
     worker *self = argument;
-    while (atomic_fetch_sub(&rounds_left, 1) > 0) {
+    while (!atomic_load(&over)) {
         int slot = rand_r(&self->seed) % SLOTS;
         if (self->slots[slot] == NULL)
             begin(self, slot);
@@ -276,7 +277,7 @@ static void halt(bool halted) {
 
 int main(int count, char **arguments) {
     const struct timespec pause = {0, 1000000};
-    atomic_store(&rounds_left, count > 1 ? atol(arguments[1]) : 100000);
+    const unsigned milliseconds = count > 1 ? (unsigned)atol(arguments[1]) : 1000;
     envoy_dynamic_module_on_program_init();
     filter = HOOK(config_new)(NULL, literal("brownout"), literal("{\"endpoints\":[]}"));
     if (filter == NULL)
@@ -289,12 +290,13 @@ int main(int count, char **arguments) {
         pthread_mutex_init(&workers[i].lock, NULL);
         pthread_create(&workers[i].thread, NULL, work, &workers[i]);
     }
-    for (unsigned i = 0; atomic_load(&rounds_left) > 0; i++) {
+    for (unsigned i = 0; i < milliseconds; i++) {
         push(i);
-        if (i % 16 == 0)
-            halt(i % 32 == 0);
+        if (i % 64 >= 62)
+            halt(i % 64 == 62);
         nanosleep(&pause, NULL);
     }
+    atomic_store(&over, true);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(workers[i].thread, NULL);
     for (int waited = 0; waited < 20000 && atomic_load(&schedulers) > 0; waited++) {
