@@ -8,7 +8,8 @@ from typing import Any
 
 import uvicorn
 
-_GRACE_SECONDS = 3
+GRACE_SECONDS = 3
+"""After which requests that still run are cut off."""
 
 
 class HttpServer(uvicorn.Server):
@@ -25,7 +26,7 @@ class HttpServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                timeout_graceful_shutdown=_GRACE_SECONDS,
+                timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )
         self._serving = asyncio.Event()
