@@ -120,7 +120,7 @@ def _together(sampler: Sampler, what: Loop, threads: int, runs: int) -> float:
 
     best = float("inf")
     with ThreadPoolExecutor(threads) as pool:
-        for _ in range(runs):
+        for _ in range(5 * runs):
             started, ended, _cpu = zip(*pool.map(work, range(threads)), strict=True)
             best = min(best, max(ended) - min(started))
     return best / rounds
