@@ -6,6 +6,7 @@
 cdef enum:
     # A delay this short is over before any timer could start.
     NEGLIGIBLE_NS = 1000
+    SWITCHING_PROTOCOLS = 101
 
 cdef struct counter_t:
     char _apart[120]
@@ -140,8 +141,8 @@ cdef int _response_headers(void* envoy, const void* module, c_bool ended) noexce
     remaining = stream.draw.target_ns - stream.elapsed
     if remaining < NEGLIGIBLE_NS:
         return _deliver(stream)
-    if not stream.request_ended and not stream.rule.may_hold_early:
-        # Envoy crashes when such a response of an HTTP/1 upstream is held.
+    if not (stream.request_ended or stream.rule.may_hold_early or stream.upstream_status == SWITCHING_PROTOCOLS):
+        # Envoy crashes when such a response of an HTTP/1 upstream is held and then complete.
         count_class(envoy, stream.filter, SKIPPED, stream.upstream_status)
         return _deliver(stream)
     return _hold(stream, now, remaining)
@@ -157,7 +158,10 @@ cdef inline int _status_of(void* envoy) noexcept nogil:
     return status
 
 
+# An upgrade has a status that no profile can name: a sampled success lets it happen.
 cdef inline bint _forces(const stream_t* stream) noexcept nogil:
+    if stream.upstream_status == SWITCHING_PROTOCOLS:
+        return stream.draw.status >= 400
     return stream.draw.status != stream.upstream_status
 
 
