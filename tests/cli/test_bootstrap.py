@@ -10,8 +10,7 @@ from ruamel.yaml import YAML
 
 from brownout.profile import SCHEMA_VERSION
 from tests.cli.running import brownout
-from tests.support import OLDER, REFERENCE, envoy_binary
-from tests.support.envoy import MODULE_FOLDER
+from tests.support import MODULE_FOLDER, OLDER, REFERENCE, envoy_binary
 
 MODES = ["gateway", "routes", "filter"]
 XDS = ("--xds", "127.0.0.1:18000")

