@@ -47,8 +47,10 @@ def waiting(envoy: EnvoyProcess, upstream: Upstream, paths: list[str]) -> Iterat
             upstream[path] = Behaviour(gate=gate)
         answers = [pool.submit(exchange, address, path=path) for path in paths]
         gate.wait_waiting(len(paths))
-        yield
-        gate.open()
+        try:
+            yield
+        finally:
+            gate.open()
         assert {answer.result().status for answer in answers} == {200}
 
 

@@ -2,27 +2,15 @@
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from tests.support import (
-    Behaviour,
-    EnvoyProcess,
-    Gate,
-    RawResponse,
-    Upstream,
-    exchange,
-    route,
-    static_bootstrap,
-    wait_until,
-)
+from tests.support import EnvoyProcess, Upstream, exchange, route, static_bootstrap, wait_until
 
+from .held import Held, held
 from .profiles import always, faults, response, seconds
 
-IN_FLIGHT = "cluster.upstream.brownout.in_flight"
 HEALTHY, TIPPING = 2, 6
 FLAT = {200: 0.001, 503: 0.002}
 """What each tier takes without a penalty; the status tells the tier."""
@@ -64,30 +52,17 @@ ROUTES = [
 ]
 
 
-@dataclass
-class Load:
-    """Requests that the upstream keeps at a gate, on a route of their own."""
+class Probe:
+    """Single requests at loads of the test's choice."""
 
-    envoy: EnvoyProcess
-    gate: Gate
-    pool: ThreadPoolExecutor
-    held: list["Future[RawResponse]"] = field(default_factory=list)
+    def __init__(self, envoy: EnvoyProcess, others: Held) -> None:
+        self.set = others.set
+        self._envoy = envoy
 
-    def set(self, count: int) -> None:
-        """Have exactly so many requests in flight."""
-        address = self.envoy.address()
-        more = count - len(self.held)
-        if more < 0:
-            self.gate.release(-more)
-            for _ in range(-more):
-                assert self.held.pop(0).result().status == 200
-        self.held += [self.pool.submit(exchange, address, path="/hold") for _ in range(more)]
-        wait_until(lambda: self.envoy.stat(IN_FLIGHT) == count)
-
-    def probe(self, path: str, count: int) -> tuple[int, float]:
+    def __call__(self, path: str, count: int) -> tuple[int, float]:
         """One request while `count` others are in flight: its status, and the penalty in seconds."""
         self.set(count)
-        answer = exchange(self.envoy.address(), path=path)
+        answer = exchange(self._envoy.address(), path=path)
         found = faults(answer)
         assert found["x-fault-requests-in-flight"] == str(count)
         assert found["x-fault-status"] == str(answer.status)
@@ -95,7 +70,7 @@ class Load:
 
     def penalty(self, path: str, count: int) -> float:
         """The penalty alone."""
-        return self.probe(path, count)[1]
+        return self(path, count)[1]
 
 
 @pytest.fixture(scope="module")
@@ -108,15 +83,10 @@ def envoy() -> Iterator[tuple[EnvoyProcess, Upstream]]:
 
 
 @pytest.fixture
-def load(envoy: tuple[EnvoyProcess, Upstream]) -> Iterator[Load]:
+def probe(envoy: tuple[EnvoyProcess, Upstream]) -> Iterator[Probe]:
     process, upstream = envoy
-    gate = upstream.gate()
-    upstream["/hold"] = Behaviour(gate=gate)
-    with ThreadPoolExecutor(2 * TIPPING) as pool:
-        load = Load(process, gate, pool)
-        yield load
-        gate.open()
-    wait_until(lambda: process.stat(IN_FLIGHT) == 0)
+    with held(process, upstream) as others:
+        yield Probe(process, others)
 
 
 def base(count: int) -> float:
@@ -129,20 +99,20 @@ def near(value: float) -> Any:
     return pytest.approx(value, abs=2 * NANOSECOND)
 
 
-def test_the_process_s_load_chooses_the_tier(load: Load) -> None:
+def test_the_process_s_load_chooses_the_tier(probe: Probe) -> None:
     """At or below the healthy threshold, and from the tipping point on, one tier answers as it is."""
     for count in (0, 1, HEALTHY):
-        assert load.probe("/tiers", count) == (200, near(0))
+        assert probe("/tiers", count) == (200, near(0))
     for count in (TIPPING, TIPPING + 2):
-        assert load.probe("/tiers", count) == (503, near(0))
+        assert probe("/tiers", count) == (503, near(0))
 
 
-def test_the_grey_zone_mixes_the_tiers_and_adds_its_penalty(load: Load) -> None:
+def test_the_grey_zone_mixes_the_tiers_and_adds_its_penalty(probe: Probe) -> None:
     """Between the thresholds either tier answers, each the slower the higher the position."""
     for count in (3, 4):
         statuses = {200: 0, 503: 0}
         for _ in range(120):
-            status, penalty = load.probe("/mixed", count)
+            status, penalty = probe("/mixed", count)
             statuses[status] += 1
             assert penalty == near(base(count))
         # A share of 1/4 or 1/2 misses this band once in a billion times.
@@ -150,67 +120,67 @@ def test_the_grey_zone_mixes_the_tiers_and_adds_its_penalty(load: Load) -> None:
         assert abs(statuses[503] - 120 * share) < 6.1 * (120 * share * (1 - share)) ** 0.5
 
 
-def test_a_spike_multiplies_the_penalty_and_lingers_after_it(load: Load) -> None:
+def test_a_spike_multiplies_the_penalty_and_lingers_after_it(probe: Probe) -> None:
     """From the spike threshold on the penalty is multiplied, and still is right after the drop below it."""
-    assert load.penalty("/spike", 4) == near(base(4))
-    assert load.penalty("/spike", SPIKE_AT) == near(base(SPIKE_AT) * MULTIPLIER)
-    assert load.penalty("/spike", SPIKE_AT) == near(base(SPIKE_AT) * MULTIPLIER)
-    dropped = load.penalty("/spike", 4)
+    assert probe.penalty("/spike", 4) == near(base(4))
+    assert probe.penalty("/spike", SPIKE_AT) == near(base(SPIKE_AT) * MULTIPLIER)
+    assert probe.penalty("/spike", SPIKE_AT) == near(base(SPIKE_AT) * MULTIPLIER)
+    dropped = probe.penalty("/spike", 4)
     assert base(4) * MULTIPLIER * 0.99 < dropped <= base(4) * MULTIPLIER + NANOSECOND
-    assert base(3) * MULTIPLIER * 0.99 < load.penalty("/spike", 3) <= base(3) * MULTIPLIER
+    assert base(3) * MULTIPLIER * 0.99 < probe.penalty("/spike", 3) <= base(3) * MULTIPLIER
 
 
-def test_the_tipping_tier_spikes_without_paying(load: Load) -> None:
+def test_the_tipping_tier_spikes_without_paying(probe: Probe) -> None:
     """A load beyond the tipping point starts a spike, whose recovery the grey zone pays."""
-    assert load.probe("/tipping-spike", TIPPING) == (503, near(0))
-    assert load.penalty("/tipping-spike", 4) > base(4) * MULTIPLIER * 0.99
+    assert probe("/tipping-spike", TIPPING) == (503, near(0))
+    assert probe.penalty("/tipping-spike", 4) > base(4) * MULTIPLIER * 0.99
 
 
-def test_the_healthy_tier_starts_the_recovery_without_paying(load: Load) -> None:
+def test_the_healthy_tier_starts_the_recovery_without_paying(probe: Probe) -> None:
     """A drop to the healthy tier adds nothing there, and does not end the spike's recovery."""
-    load.penalty("/healthy-recovery", SPIKE_AT)
-    assert load.probe("/healthy-recovery", 1) == (200, near(0))
-    recovering = load.penalty("/healthy-recovery", 4)
+    probe.penalty("/healthy-recovery", SPIKE_AT)
+    assert probe("/healthy-recovery", 1) == (200, near(0))
+    recovering = probe.penalty("/healthy-recovery", 4)
     assert base(4) * MULTIPLIER * 0.99 < recovering < base(4) * MULTIPLIER
 
 
-def test_the_healthy_tier_sees_a_recovery_end(load: Load) -> None:
+def test_the_healthy_tier_sees_a_recovery_end(probe: Probe) -> None:
     """Time that passes at a healthy load is time of the recovery."""
-    load.penalty("/healthy-end", SPIKE_AT)
-    load.penalty("/healthy-end", 0)
+    probe.penalty("/healthy-end", SPIKE_AT)
+    probe.penalty("/healthy-end", 0)
     dropped = time.monotonic()
     wait_until(lambda: time.monotonic() > dropped + 0.05)
-    assert load.penalty("/healthy-end", 4) == near(base(4))
+    assert probe.penalty("/healthy-end", 4) == near(base(4))
 
 
-def test_recovery_takes_its_time(load: Load) -> None:
+def test_recovery_takes_its_time(probe: Probe) -> None:
     """The penalty falls with the time since the drop was seen, and is the base penalty after the duration."""
-    load.penalty("/recovery", SPIKE_AT)
-    load.set(4)
+    probe.penalty("/recovery", SPIKE_AT)
+    probe.set(4)
     before = time.monotonic()
-    load.penalty("/recovery", 4)
+    probe.penalty("/recovery", 4)
     after = time.monotonic()
     last = base(4) * MULTIPLIER
     while time.monotonic() < before + 2:
         earliest = time.monotonic() - after
-        penalty = load.penalty("/recovery", 4)
+        penalty = probe.penalty("/recovery", 4)
         latest = time.monotonic() - before
         assert base(4) * MULTIPLIER * (1 - latest / 3) <= penalty <= base(4) * MULTIPLIER * (1 - earliest / 3)
         assert penalty < last
         last = penalty
     wait_until(lambda: time.monotonic() > after + 3)
-    assert load.penalty("/recovery", 4) == near(base(4))
+    assert probe.penalty("/recovery", 4) == near(base(4))
 
 
-def test_a_renewed_spike_resets_the_recovery(load: Load) -> None:
+def test_a_renewed_spike_resets_the_recovery(probe: Probe) -> None:
     """Back above the threshold the multiplier is whole, and the next drop counts from its own moment."""
-    load.penalty("/renewed", SPIKE_AT)
-    load.penalty("/renewed", 4)
+    probe.penalty("/renewed", SPIKE_AT)
+    probe.penalty("/renewed", 4)
     dropped = time.monotonic()
     wait_until(lambda: time.monotonic() > dropped + 1.5)
-    assert load.penalty("/renewed", 4) <= base(4) * MULTIPLIER / 2
-    assert load.penalty("/renewed", SPIKE_AT) == near(base(SPIKE_AT) * MULTIPLIER)
-    load.set(4)
+    assert probe.penalty("/renewed", 4) <= base(4) * MULTIPLIER / 2
+    assert probe.penalty("/renewed", SPIKE_AT) == near(base(SPIKE_AT) * MULTIPLIER)
+    probe.set(4)
     before = time.monotonic()
-    penalty = load.penalty("/renewed", 4)
+    penalty = probe.penalty("/renewed", 4)
     assert penalty >= base(4) * MULTIPLIER * (1 - (time.monotonic() - before) / 3)
