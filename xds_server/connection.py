@@ -83,6 +83,7 @@ class Connection:
                 if state is not None and answer in (Verdict.ACKED, Verdict.NACKED):
                     verdict(state, answer)
                 self._news.set()
+                del data  # a megabyte perhaps, and the next request may be hours away
             self.close(None)
         except WireError as error:
             self.close(StreamEnd(grpc.StatusCode.INVALID_ARGUMENT, f"no discovery request: {error}"))
@@ -94,14 +95,16 @@ class Connection:
     async def _write(self, session: Session) -> None:
         while not self._done:
             self._news.clear()
-            sent = session.poll(self._clock())
-            if sent is None:
+            due = session.poll(self._clock())
+            if due is None:
                 self._idle()
                 await self._wait(session.deadline)
                 continue
-            await self._transport.write(sent.data)
-            self._metrics.pushes[sent.kind].inc()
-            self._metrics.bytes[sent.kind].inc(len(sent.data))
+            kind, data = due
+            await self._transport.write(data)
+            self._metrics.pushes[kind].inc()
+            self._metrics.bytes[kind].inc(len(data))
+            del due, data  # a thousand idle streams would keep a thousand responses
 
     async def _wait(self, deadline: float | None) -> None:
         if deadline is None:

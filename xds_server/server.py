@@ -203,6 +203,7 @@ class XdsServer:
         self.status.enter(session)
         try:
             session.take(request)
+            del first, request  # an Envoy's first request has 61 KB, or megabytes of versions
             await connection.run(session, lambda state, verdict: self._settled(session, state, verdict))
         finally:
             self._hub.leave(session)

@@ -16,10 +16,8 @@ from xds_server.types import CDS, LDS, ORDER, RDS, TypeInfo
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A response: its type, bytes, time (seconds of a monotonic clock) and catalog revision."""
+    """When a response was sent (seconds of a monotonic clock), and of which catalog revision."""
 
-    kind: TypeInfo
-    data: bytes
     at: float
     revision: int
 
@@ -71,14 +69,14 @@ class Session:
             self._note(state, verdict)
         return state, verdict
 
-    def poll(self, now: float) -> Sent | None:
-        """Return the next response that is due; call again until None."""
+    def poll(self, now: float) -> tuple[TypeInfo, bytes] | None:
+        """Return the next response that is due, and its type; call again until None."""
         found = self._state.poll(self.snapshot, now)
         if found is None:
             return None
         state, data = found
-        sent = self._sent[state.kind] = Sent(state.kind, data, now, self.channel.revision)
-        return sent
+        self._sent[state.kind] = Sent(now, self.channel.revision)
+        return state.kind, data
 
     @property
     def deadline(self) -> float | None:
@@ -86,7 +84,7 @@ class Session:
         return self._state.deadline
 
     def sent(self, kind: TypeInfo) -> Sent | None:
-        """Return the last response of a type."""
+        """Return when the last response of a type was sent."""
         return self._sent.get(kind)
 
     def _note(self, state: TypeState, verdict: Verdict) -> None:

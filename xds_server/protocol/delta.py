@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from xds_server.protocol.requests import DeltaRequest
 from xds_server.protocol.responses import delta_response, with_nonce
 from xds_server.protocol.state import WILDCARD, TypeState, Verdict
-from xds_server.resource_set import EMPTY, Resource, ResourceSet
+from xds_server.resource_set import EMPTY, NO_NAMES, Resource, ResourceSet
 from xds_server.types import TypeInfo
 
 
@@ -20,6 +20,7 @@ class DeltaState(TypeState):
 
     def receive(self, request: DeltaRequest) -> Verdict:
         """Take a request in."""
+        self._done = None
         if not self.subscribed:
             # The nonce of a first request is an older stream's.
             self.subscribed = True
@@ -38,13 +39,13 @@ class DeltaState(TypeState):
 
     def _begin(self, request: DeltaRequest) -> None:
         """Take the first request: it may say what the client still has of an older stream."""
-        subscribe = request.subscribe - request.unsubscribe
+        subscribe = request.subscribe - request.unsubscribe if request.unsubscribe else request.subscribe
         legacy = self.kind.full_state and not request.subscribe and not request.unsubscribe
         self.wildcard = legacy or WILDCARD in subscribe
-        self.names = subscribe - {WILDCARD}
+        self.names = subscribe - {WILDCARD} if self.wildcard else subscribe
         had = _phantoms(request.initial_versions)
         self.sent = had if self.wildcard else had.select(self.names)
-        self.forced = self.names - self.sent.names
+        self.forced = (self.names - self.sent.names) or NO_NAMES
 
     def _subscribe(self, names: frozenset[str]) -> None:
         """Add names. All are answered, known to be there or not: the client may have forgotten them.
@@ -53,7 +54,9 @@ class DeltaState(TypeState):
         """
         if names:
             self.wildcard = self.wildcard or WILDCARD in names
-            self.names |= names - {WILDCARD}
+            named = names - {WILDCARD} if WILDCARD in names else names
+            # The Envoys of a fleet ask for the same names, and then share one object.
+            self.names = self.names | named if self.names else named
             self.forced |= names
 
     def _unsubscribe(self, names: frozenset[str]) -> None:
@@ -84,6 +87,7 @@ class DeltaState(TypeState):
         """
         if self.sent is not None:
             self.forced |= names & self.sent.names
+            self._done = None
 
     def poll(
         self, available: ResourceSet, new_nonce: Callable[[], str], *, hold_removals: bool = False
@@ -92,7 +96,7 @@ class DeltaState(TypeState):
 
         With `hold_removals`, what is gone stays for now.
         """
-        if not self.subscribed or self.awaiting:
+        if self._idle(available, hold_removals=hold_removals):
             return None
         had = EMPTY if self.sent is None else self.sent
         target = self.target(available)
@@ -114,6 +118,7 @@ class DeltaState(TypeState):
         self._answered = True
         if not (due or gone or first):
             self.sent = target
+            self._done = (available, hold_removals)
             return None
         self._send(target, due | gone, new_nonce)
         return with_nonce(delta_response(self.kind, target, due, gone), self.nonce)

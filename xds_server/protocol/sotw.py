@@ -23,6 +23,7 @@ class SotwState(TypeState):
     def receive(self, request: SotwRequest) -> Verdict:
         """Take a request in."""
         verdict = Verdict.NONE
+        self._done = None
         if self.subscribed and self.nonce:
             # "The management server should not send a DiscoveryResponse for any DiscoveryRequest that has a
             # stale nonce": the client repeats its names when it answers the newer response. A nonce that
@@ -54,8 +55,9 @@ class SotwState(TypeState):
             had_all = self.wildcard
         if names == self.names and not had_all:
             return
-        explicit = names - {WILDCARD}
         self.wildcard = WILDCARD in names
+        # The Envoys of a fleet ask for the same names, and then share one object.
+        explicit = names - {WILDCARD} if self.wildcard else names
         # "the server must resend any newly requested resources, even if it previously sent those resources
         # without having been asked for them and the resources have not changed since that time"
         self.forced = (self.forced | (explicit - self.names)) & explicit
@@ -83,7 +85,7 @@ class SotwState(TypeState):
 
         With `hold_removals`, what is gone stays for now.
         """
-        if not self.subscribed or self.awaiting:
+        if self._idle(available, hold_removals=hold_removals):
             return None
         target = self.target(available)
         if hold_removals and self.sent is not None:
@@ -95,16 +97,20 @@ class SotwState(TypeState):
             # none, else the client waits 15 s for what does not exist.
             first = self.sent is None and (self.wildcard or bool(self.names))
             if not (first or due or changes or self._restate):
+                self._done = (available, hold_removals)
                 return None
             due = target.names
             self._restate = False
         else:
             # Nothing says "deleted" here; if it comes back, it is new.
-            self.forced &= target.names
+            if self.forced:
+                self.forced &= target.names
             if changes.removed:
                 self._forget(target.names)
             if not due:
+                self._done = (available, hold_removals)
                 return None
-        self._owed -= due
+        if self._owed:
+            self._owed -= due
         self._send(target, due, new_nonce)
         return with_nonce(sotw_response(self.kind, target, due), self.nonce)

@@ -43,6 +43,7 @@ class TypeState:
     """
 
     __slots__ = (
+        "_done",
         "_in_flight",
         "acked",
         "awaiting",
@@ -70,6 +71,9 @@ class TypeState:
         self.rejected: frozenset[str] = NO_NAMES
         self.error: str | None = None
         self._in_flight: frozenset[str] = NO_NAMES
+        # What there was when nothing was due, and whether removals were held then: as long as no request
+        # comes, that is so again. Most polls end here.
+        self._done: tuple[ResourceSet, bool] | None = None
 
     # -- requests
 
@@ -87,10 +91,12 @@ class TypeState:
         self.awaiting = False
         if request.error is None:
             self.acked = self.sent
-            self._accept(self.rejected - self._in_flight)
+            self._accept(self.rejected - self._in_flight if self.rejected else NO_NAMES)
+            self._in_flight = NO_NAMES
             return Verdict.ACKED
         self.error = request.error
         self.rejected |= self._in_flight
+        self._in_flight = NO_NAMES
         return Verdict.NACKED
 
     def _accept(self, still_rejected: frozenset[str]) -> None:
@@ -119,8 +125,18 @@ class TypeState:
         """Whether the client has acknowledged what there is for it (or never asked for this type)."""
         if not self.subscribed:
             return True
-        idle = not (self.awaiting or self.forced) and self.error is None
-        return idle and not self.changes(self.target(available))
+        if self.awaiting or self.forced or self.error is not None:
+            return False
+        if (done := self._done) is not None and done[0] is available and not done[1]:
+            return True
+        return not self.changes(self.target(available))
+
+    def _idle(self, available: ResourceSet, *, hold_removals: bool) -> bool:
+        """Whether it is known that nothing is due."""
+        if self.awaiting or not self.subscribed:
+            return True
+        done = self._done
+        return done is not None and done[0] is available and done[1] is hold_removals
 
     def _due(self, target: ResourceSet, changes: Changes) -> frozenset[str]:
         """Return the names to send: changed, asked for, or rejected with something that changed now.
