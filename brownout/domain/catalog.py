@@ -1,10 +1,10 @@
 """The catalog: everything that is configured, in memory, immutable."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, field
 
 from brownout.domain.base import Named
+from brownout.domain.changing import Changing
 from brownout.domain.endpoint import Endpoint
 from brownout.domain.fleet import Fleet
 from brownout.domain.profile import Profile
@@ -100,50 +100,16 @@ class Catalog:
             if (kind, name) in damage.uses:
                 yield damage.key
 
-    def apply(self, revision: Revision) -> "Catalog":
-        """Return the catalog after `revision`; only what that changed is built anew.
+    def apply(self, *revisions: Revision) -> "Catalog":
+        """Return the catalog after `revisions`; only what they changed is built anew.
 
         Raises:
-            ValidationFailed: The revision holds a document that this version cannot read.
+            ValidationFailed: A revision holds a document that this version cannot read.
         """
-        return self.evolve(revision, _decode(revision))
-
-    def evolve(self, revision: Revision, entity: Named | None) -> "Catalog":
-        """Do what `apply` does when the entity of `revision.after` is already at hand."""
-        if revision.kind == "halt":
-            on = revision.action == "halt"
-            halts = self.halts | {revision.key} if on else self.halts - {revision.key}
-            return replace(self, revision=revision.number, halts=halts)
-        damaged = self.damaged
-        if (revision.kind, revision.key) in damaged:
-            damaged = {key: each for key, each in damaged.items() if key != (revision.kind, revision.key)}
-        changed = self._changed(revision, entity)
-        return replace(self, revision=revision.number, damaged=damaged, **changed)
-
-    def _changed(self, revision: Revision, entity: Named | None) -> dict[str, Any]:
-        number, key = revision.number, revision.key
-        stored = None if entity is None else Stored(entity, number)
-        match revision.kind:
-            case "profile":
-                return {"profiles": _with(self.profiles, key, stored)}
-            case "upstream":
-                return {"upstreams": _with(self.upstreams, key, stored)}
-            case "fleet":
-                listed = None if stored is None else self.lists.get(key, EndpointList(revision=number))
-                return {
-                    "fleets": _with(self.fleets, key, stored),
-                    "lists": _with(self.lists, key, listed),
-                    "halts": self.halts if stored is not None else self.halts - {key},
-                }
-            case "endpoint":
-                fleet, _, name = key.partition("/")
-                items = _placed(self.endpoints(fleet), name, cast("Stored[Endpoint] | None", stored))
-                return {"lists": {**self.lists, fleet: EndpointList(items, number)}}
-            case _:
-                names = (revision.after or {})["endpoints"]
-                by_name = {each.entity.name: each for each in self.endpoints(key)}
-                items = tuple(by_name[name] for name in names if name in by_name)
-                return {"lists": {**self.lists, key: EndpointList(items, number)}}
+        changing = Changing(self)
+        for revision in revisions:
+            changing.take(revision, _decode(revision))
+        return changing.catalog
 
 
 _ENTITIES: Mapping[Kind, type[Named]] = {
@@ -157,24 +123,3 @@ _ENTITIES: Mapping[Kind, type[Named]] = {
 def _decode(revision: Revision) -> Named | None:
     model = _ENTITIES.get(revision.kind)
     return None if model is None or revision.after is None else model.load(revision.after)
-
-
-V = TypeVar("V")
-
-
-def _with(mapping: Mapping[str, V], key: str, value: V | None) -> Mapping[str, V]:
-    """Return the mapping with `key` set, or without it when `value` is None; new names go to their place."""
-    if value is None:
-        return {name: each for name, each in mapping.items() if name != key}
-    if key in mapping:
-        return {**mapping, key: value}
-    return dict(sorted({**mapping, key: value}.items()))
-
-
-def _placed(
-    items: tuple[Stored[Endpoint], ...], name: str, stored: Stored[Endpoint] | None
-) -> tuple[Stored[Endpoint], ...]:
-    """Return the list with the entry `name` replaced in its place, appended when new, or left out."""
-    place = next((index for index, each in enumerate(items) if each.entity.name == name), len(items))
-    new = () if stored is None else (stored,)
-    return (*items[:place], *new, *items[place + 1 :])

@@ -84,7 +84,7 @@ class Endpoints(Core):
             revision = draft.catalog.lists[fleet].revision
             if if_match is not None and if_match != revision:
                 raise StaleRevision(f"the list of endpoints of fleet {fleet!r}", if_match, revision)
-            _check_order(names, [each.entity.name for each in draft.catalog.endpoints(fleet)])
+            _check_order(names, list(draft.endpoints(fleet)))
             draft.order(fleet, names)
             return draft.catalog.endpoints(fleet)
 
@@ -121,7 +121,7 @@ class Endpoints(Core):
             key = f"{fleet}/{endpoint}"
             present = _endpoint(draft, fleet, endpoint)
             # A fault that is damaged is not in the entity, and can be removed all the same.
-            if present.fault is None and ("endpoint", key) not in draft.catalog.damaged:
+            if present.fault is None and ("endpoint", key) not in draft.damaged:
                 raise NotFound("fault of endpoint", key, [key])
             return edits.put(draft, key, present.model_copy(update={"fault": None}), if_match=if_match)
 
@@ -135,11 +135,9 @@ class Endpoints(Core):
 
 def _settled(draft: Draft, fleet: str, endpoint: Endpoint, *, within: str = "") -> Endpoint:
     """Return the endpoint as it stands in the fleet; `within` is the part of it that the caller wrote."""
-    catalog = draft.catalog
+    profiles, upstreams = draft.names("profile"), draft.names("upstream")
     try:
-        return settled(
-            endpoint, edits.fleet_of(draft, fleet), profiles=catalog.profiles, upstreams=catalog.upstreams
-        )
+        return settled(endpoint, edits.fleet_of(draft, fleet), profiles=profiles, upstreams=upstreams)
     except ValidationFailed as failed:
         if not within:
             raise
@@ -150,10 +148,10 @@ def _settled(draft: Draft, fleet: str, endpoint: Endpoint, *, within: str = "") 
 
 def _endpoint(draft: Draft, fleet: str, name: str) -> Endpoint:
     edits.fleet_of(draft, fleet)
-    stored = draft.catalog.endpoint(fleet, name)
+    known = draft.endpoints(fleet)
+    stored = known.get(name)
     if stored is None:
-        known = [f"{fleet}/{each.entity.name}" for each in draft.catalog.endpoints(fleet)]
-        raise NotFound("endpoint", f"{fleet}/{name}", known)
+        raise NotFound("endpoint", f"{fleet}/{name}", [f"{fleet}/{each}" for each in known])
     return stored.entity
 
 

@@ -71,19 +71,18 @@ def _put_list(
     fleet, names = wanted.name, [each.name for each in wanted.endpoints]
     if prune:
         kept = {f"{fleet}/{name}" for name in names}
-        for key in _keys(draft, "endpoint"):
-            if key.startswith(f"{fleet}/") and key not in kept:
+        present = [f"{fleet}/{name}" for name in draft.endpoints(fleet)]
+        for key in sorted({*present, *_damaged(draft, "endpoint")} - kept):
+            if key.startswith(f"{fleet}/"):
                 draft.delete("endpoint", key)
-    catalog = draft.catalog
+    profiles, upstreams = draft.names("profile"), draft.names("upstream")
     for index, endpoint in enumerate(wanted.endpoints):
         path = join(wanted.path, f"endpoints[{index}]")
         with problems:
-            sound = settled(
-                endpoint, wanted.fleet, profiles=catalog.profiles, upstreams=catalog.upstreams, path=path
-            )
+            sound = settled(endpoint, wanted.fleet, profiles=profiles, upstreams=upstreams, path=path)
             draft.put(f"{fleet}/{endpoint.name}", sound, action=action)
     if not problems.errors:
-        draft.order(fleet, _merged([each.entity.name for each in draft.catalog.endpoints(fleet)], names))
+        draft.order(fleet, _merged(draft.endpoints(fleet), names))
 
 
 def _merged(present: Iterable[str], wanted: Iterable[str]) -> list[str]:
@@ -94,10 +93,11 @@ def _merged(present: Iterable[str], wanted: Iterable[str]) -> list[str]:
 
 
 def _prune(draft: Draft, kind: Kind, wanted: Iterable[str]) -> None:
-    for key in sorted({*_keys(draft, kind)} - {*wanted}):
-        edits.delete(draft, kind, key)
+    catalog = draft.catalog
+    for key in sorted({*catalog.keys(kind), *_damaged(draft, kind)} - {*wanted}):
+        edits.check_unused(catalog, kind, key)
+        draft.delete(kind, key)
 
 
-def _keys(draft: Draft, kind: Kind) -> list[str]:
-    damaged = [key for damaged_kind, key in draft.catalog.damaged if damaged_kind == kind]
-    return sorted({*draft.catalog.keys(kind), *damaged})
+def _damaged(draft: Draft, kind: Kind) -> list[str]:
+    return [key for damaged_kind, key in draft.damaged if damaged_kind == kind]

@@ -151,11 +151,9 @@ def _applied(catalog: Catalog, revisions: list[Revision], present: int) -> Catal
     ):
         return None
     try:
-        for revision in revisions:
-            catalog = catalog.apply(revision)
+        return catalog.apply(*revisions)
     except ValidationFailed:  # written by a newer version: reading the rows reports it as damage
         return None
-    return catalog
 
 
 def _notify(connection: Connection, revision: int) -> None:

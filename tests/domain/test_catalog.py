@@ -100,3 +100,53 @@ def test_a_revision_that_cannot_be_read_is_refused() -> None:
     )
     with pytest.raises(ValidationFailed):
         Catalog().apply(revision)
+
+
+class Name(str):
+    """A name that counts how often one is compared with another."""
+
+    compared = 0
+    __slots__ = ()
+
+    def __lt__(self, other: str) -> bool:
+        Name.compared += 1
+        return str.__lt__(self, other)
+
+
+def test_many_new_names_are_put_in_order_once() -> None:
+    """Not once for each of them, which would be hundreds of comparisons for each."""
+    changing = draft()
+    Name.compared = 0
+    for number in range(1000):
+        name = f"u{number * 7919 % 1000}"
+        changing.put(Name(name), upstream(name))
+    assert len(changing.catalog.upstreams) == 1000
+    assert Name.compared < 1000 * 12
+    assert changing.catalog is changing.catalog
+
+
+def test_a_catalog_stays_as_it_is_while_its_draft_goes_on(catalog: Catalog) -> None:
+    """Each is a state of its own, and what has not changed between two of them is one object."""
+    changing = draft(catalog)
+    changing.put("ant", upstream("ant"))
+    first = changing.catalog
+    changing.put("bee", upstream("bee"))
+    changing.delete("endpoint", "edge/pay")
+    second = changing.catalog
+    assert list(first.upstreams) == ["ant", "payments"]
+    assert list(second.upstreams) == ["ant", "bee", "payments"]
+    assert [each.entity.name for each in first.endpoints("edge")] == ["pay", "refund"]
+    assert [each.entity.name for each in second.endpoints("edge")] == ["refund"]
+    assert second.profiles is first.profiles is catalog.profiles
+    assert second.upstreams["ant"] is first.upstreams["ant"]
+
+
+def test_a_fleet_that_comes_back_has_a_list_of_its_own(catalog: Catalog) -> None:
+    """Deleting and creating it in one draft leaves none of its endpoints and no halt."""
+    changing = draft(catalog)
+    changing.halt("edge", on=True)
+    changing.delete("fleet", "edge")
+    changing.put("edge", fleet("edge"))
+    after = changing.catalog
+    assert (after.endpoints("edge"), after.halts) == ((), frozenset())
+    assert after.lists["edge"].revision == after.fleets["edge"].revision == after.revision
