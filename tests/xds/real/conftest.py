@@ -8,6 +8,7 @@ import pytest
 from brownout_cli.addresses import Address
 from brownout_cli.bootstrap import NodeIdentity, bootstrap
 from tests.support import Behaviour, EnvoyProcess, Upstream, free_port
+from tests.xds.client import eventually
 from tests.xds.world import World
 from xds_server import XdsServer
 
@@ -23,9 +24,11 @@ class Stage:
         self.world.connect(server)
         self.listen = free_port()
 
-    def bootstrap(self, node: str = "n1", **options: Any) -> dict[str, Any]:
+    def bootstrap(
+        self, node: str = "n1", *, locality: tuple[str, ...] = (), metadata: Any = None, **options: Any
+    ) -> dict[str, Any]:
         return bootstrap(
-            NodeIdentity(node, "edge"),
+            NodeIdentity(node, "edge", locality=locality, metadata=metadata or {}),
             [self.xds],
             protocol=self.protocol,
             admin=Address("127.0.0.1", 0),
@@ -34,6 +37,16 @@ class Stage:
 
     def envoy(self, node: str = "n1", *, process: Any = None, **options: Any) -> EnvoyProcess:
         return EnvoyProcess(self.bootstrap(node, **options), **(process or {}))
+
+    async def converged(self, nodes: int = 1) -> None:
+        """Wait until that many Envoys have all."""
+
+        def there() -> bool:
+            reached = self.server.status.converged("edge")
+            everything = reached.revision == self.world.catalog.revision and reached.converged
+            return everything and reached.nodes >= nodes
+
+        await eventually(there, 30)
 
     async def restart(self) -> None:
         """Replace the server by a new one on the same port, which gets the same configuration."""

@@ -10,6 +10,12 @@ import httpx
 from tests.support import async_client
 
 
+async def get(url: str, **headers: str) -> httpx.Response:
+    """One request."""
+    async with async_client() as http:
+        return await http.get(url, headers=headers)
+
+
 @asynccontextmanager
 async def load(url: str, *, clients: int = 4, pause: float = 0.002) -> AsyncIterator[Counter[str]]:
     """Send requests until the block is left; count `status body`, and exceptions by their type."""

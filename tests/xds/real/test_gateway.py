@@ -2,39 +2,21 @@
 
 import asyncio
 
-import httpx
 import pytest
 
 from tests.support import OLDER, EnvoyProcess, Upstream, async_client
 from tests.xds.client import eventually
 from tests.xds.real.conftest import Stage
-from tests.xds.real.load import load
+from tests.xds.real.load import get, load
 from tests.xds.world import endpoint, gateway, profile, upstream
 
 SLOW = {"responses": [{"status": 200, "resolution": 10, "distribution": {"p0": "50ms", "p100": "50ms"}}]}
-
-
-async def converged(stage: Stage, nodes: int = 1) -> None:
-    """Wait until that many Envoys have all."""
-
-    def there() -> bool:
-        reached = stage.server.status.converged("edge")
-        return (
-            reached.revision == stage.world.catalog.revision and reached.converged and reached.nodes >= nodes
-        )
-
-    await eventually(there, 20)
 
 
 async def counters(envoy: EnvoyProcess, *, of: str = "update_success") -> dict[str, int]:
     """Envoy's counters of discovery updates."""
     found = await asyncio.to_thread(envoy.stats, f"{of}$")
     return {name: int(value) for name, value in found.items() if "xds" not in name}
-
-
-async def get(url: str, **headers: str) -> httpx.Response:
-    async with async_client() as http:
-        return await http.get(url, headers=headers)
 
 
 @pytest.mark.parametrize("version", ["1.40.0", *OLDER])
@@ -50,7 +32,7 @@ async def test_gateway(stage: Stage, one: Upstream, version: str) -> None:
         endpoint("head", "one", match={"exact": "/head", "headers": [{"name": "x-a", "exact_match": "1"}]}),
     )
     async with stage.envoy(process={"version": version}) as envoy:
-        await converged(stage)
+        await stage.converged()
         base = f"http://127.0.0.1:{stage.listen}"
         slow = await get(f"{base}/slow/x")
         assert (slow.status_code, slow.text, slow.headers["x-fault-injected-delay"]) == (200, "one", "50ms")
@@ -101,7 +83,7 @@ async def test_first_match_wins_across_hosts(stage: Stage, one: Upstream, two: U
         ("unknown.test", "/x"): "",
     }
     async with stage.envoy():
-        await converged(stage)
+        await stage.converged()
         found = {}
         for host, path in expected:
             answer = await get(f"http://127.0.0.1:{stage.listen}{path}", host=host)
@@ -116,14 +98,14 @@ async def test_cluster_added_and_route_moved(stage: Stage, one: Upstream, two: U
         gateway(port=stage.listen), upstream("one", port=one.port), endpoint("all", "one", match={})
     )
     async with stage.envoy() as envoy:
-        await converged(stage)
+        await stage.converged()
         async with load(f"http://127.0.0.1:{stage.listen}/") as seen:
             for index in range(10):
                 name = f"u{index}"
                 await world.commit(
                     upstream(name, port=(one, two)[index % 2].port), endpoint("all", name, match={})
                 )
-                await converged(stage)
+                await stage.converged()
             await asyncio.sleep(0.1)
         assert seen.keys() == {"200 one", "200 two"}, seen
         assert await asyncio.to_thread(envoy.stat, "cluster_manager.active_clusters") == 2
@@ -136,12 +118,12 @@ async def test_hosts_and_cluster_changed(stage: Stage, one: Upstream, two: Upstr
         gateway(port=stage.listen), upstream("u", port=one.port), endpoint("all", "u", match={})
     )
     async with stage.envoy() as envoy:
-        await converged(stage)
+        await stage.converged()
         async with load(f"http://127.0.0.1:{stage.listen}/") as seen:
             for index in range(10):
                 port = (two, one)[index % 2].port
                 await world.commit(upstream("u", port=port, connect_timeout=f"{index // 2 + 2}s"))
-                await converged(stage)
+                await stage.converged()
                 await asyncio.to_thread(envoy.wait_stat, "cluster_manager.cluster_modified", index // 2 + 1)
                 assert await asyncio.to_thread(envoy.stat, "cluster_manager.warming_clusters") == 0
             await asyncio.sleep(0.1)
@@ -156,19 +138,19 @@ async def test_faults_touch_no_cluster(stage: Stage, one: Upstream) -> None:
     )
     url = f"http://127.0.0.1:{stage.listen}/"
     async with stage.envoy() as envoy:
-        await converged(stage)
+        await stage.converged()
         before = await counters(envoy)
         await world.commit(profile(spec=SLOW), endpoint("all", "u", match={}, fault={"profile": "slow"}))
-        await converged(stage)
+        await stage.converged()
         assert "x-fault-status" in (await get(url)).headers
         await world.commit(halts=["edge"])
-        await converged(stage)
+        await stage.converged()
         assert "x-fault-status" not in (await get(url)).headers
         await world.commit(halts=[])
-        await converged(stage)
+        await stage.converged()
         assert "x-fault-status" in (await get(url)).headers
         await world.commit(endpoint("all", "u", match={}))
-        await converged(stage)
+        await stage.converged()
         assert "x-fault-status" not in (await get(url)).headers
         after = await counters(envoy)
         assert {name: after[name] - count for name, count in before.items() if after[name] != count} == {
@@ -189,19 +171,19 @@ async def test_a_cluster_that_comes_during_a_halt(stage: Stage, one: Upstream) -
         endpoint("u", fault=fault),
     )
     async with stage.envoy():
-        await converged(stage)
+        await stage.converged()
         await world.commit(halts=["edge"])
-        await converged(stage)
+        await stage.converged()
         await world.commit(
             upstream("v", port=one.port),
             upstream("u", port=one.port, connect_timeout="9s"),
             endpoint("v", fault=fault),
         )
-        await converged(stage)
+        await stage.converged()
         for path in ("u", "v"):
             assert "x-fault-status" not in (await get(f"http://127.0.0.1:{stage.listen}/{path}")).headers
         await world.commit(halts=[])
-        await converged(stage)
+        await stage.converged()
         for path in ("u", "v"):
             assert "x-fault-status" in (await get(f"http://127.0.0.1:{stage.listen}/{path}")).headers
 
@@ -216,11 +198,11 @@ async def test_server_restarted(stage: Stage, one: Upstream) -> None:
         endpoint("u", fault={"profile": "slow"}),
     )
     async with stage.envoy() as envoy:
-        await converged(stage)
+        await stage.converged()
         before = await counters(envoy)
         await stage.restart()
         await eventually(lambda: stage.server.status.converged("edge").nodes == 1, 20)
-        await converged(stage)
+        await stage.converged()
         await asyncio.sleep(0.5)
         after = await counters(envoy)
         assert sum((await counters(envoy, of="update_rejected")).values()) == 0
@@ -235,7 +217,7 @@ async def test_server_restarted(stage: Stage, one: Upstream) -> None:
         )
         assert set(found.values()) <= {0}
         await world.commit(endpoint("u", timeout="3s", fault={"profile": "slow"}))
-        await converged(stage)
+        await stage.converged()
 
 
 async def test_rejected_listener(stage: Stage, one: Upstream) -> None:
@@ -243,7 +225,7 @@ async def test_rejected_listener(stage: Stage, one: Upstream) -> None:
     world = stage.world
     await world.commit(gateway(port=stage.listen), upstream("u", port=one.port), endpoint("u"))
     async with stage.envoy():
-        await converged(stage)
+        await stage.converged()
         broken = gateway(port=stage.listen)
         tls = {"certificate": "/does/not/exist.pem", "private_key": "/does/not/exist.key"}
         document = broken.document()
@@ -254,7 +236,7 @@ async def test_rejected_listener(stage: Stage, one: Upstream) -> None:
         assert "/does/not/exist" in node.rejected["lds"].text
         assert (await get(f"http://127.0.0.1:{stage.listen}/u")).status_code == 200
         await world.commit(gateway(port=stage.listen))
-        await converged(stage)
+        await stage.converged()
 
 
 async def _roll(stage: Stage, one: Upstream, edits: int) -> None:
@@ -266,7 +248,7 @@ async def _roll(stage: Stage, one: Upstream, edits: int) -> None:
         endpoint("u", match={}, fault={"profile": "slow"}),
     )
     async with stage.envoy() as envoy:
-        await converged(stage)
+        await stage.converged()
         async with load(f"http://127.0.0.1:{stage.listen}/") as seen:
             loop = asyncio.get_running_loop()
             start = loop.time()
@@ -275,7 +257,7 @@ async def _roll(stage: Stage, one: Upstream, edits: int) -> None:
                 spec = {"responses": [{"status": 200, "resolution": 10, "distribution": label}]}
                 world.change(profile(spec=spec))
                 await asyncio.sleep(max(0.0, start + (index + 1) / 20 - loop.time()))
-            await converged(stage)
+            await stage.converged()
         assert seen.keys() == {"200 one"}, seen
         rejected = sum((await counters(envoy, of="update_rejected")).values())
         assert rejected == 0
