@@ -32,6 +32,12 @@ class Fleet(Schema):
         "gateway", description="Never changes after creation."
     )
     listeners: list[Listener] = Field([], description="At least one in mode `gateway`, none in the others.")
+    certificates: list[str] = Field(
+        [],
+        description="When given, an Envoy must show a certificate with one of these DNS names or URIs; "
+        "`*.` in front stands for one label, `/*` at the end of a URI for everything below.",
+        examples=[["spiffe://example.com/edge/*", "edge.example.com"]],
+    )
 
 
 class FleetUpdate(Fleet):

@@ -2,6 +2,7 @@
 
 from brownout.domain.base import Entity, Named, Raw
 from brownout.domain.catalog import ALL_FLEETS, Catalog
+from brownout.domain.certificates import CertificateNames
 from brownout.domain.draft import Draft
 from brownout.domain.endpoint import DEFAULT_TIMEOUT, Endpoint, EndpointMatch, Retry
 from brownout.domain.errors import BrownoutError, Conflict, NotFound, StaleRevision
@@ -23,6 +24,7 @@ __all__ = [
     "Action",
     "BrownoutError",
     "Catalog",
+    "CertificateNames",
     "CircuitBreakers",
     "Conflict",
     "Damage",

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, model_validator
 
 from brownout.domain.base import Entity, Named
+from brownout.domain.certificates import CertificateNames, CertificatePattern
 from brownout.domain.hosts import is_ip
 from brownout.domain.problems import at
 from brownout.domain.revision import Kind
@@ -37,6 +38,8 @@ class Fleet(Named):
 
     `mode` never changes after creation: `gateway` (Brownout owns the Envoy's configuration), `routes` (the
     Envoy has its own listeners), `filter` (the Envoy has everything, and gets the filter's configuration).
+
+    With `certificates` only an Envoy whose certificate has one of these names may join.
     """
 
     kind: ClassVar[Kind] = "fleet"
@@ -48,6 +51,11 @@ class Fleet(Named):
         distinct("name", lambda listener: listener.name),
         distinct("address and port", lambda listener: (listener.address, listener.port)),
     ] = ()
+    certificates: Annotated[tuple[CertificatePattern, ...], Items, distinct("name")] = ()
+
+    def admits(self, names: CertificateNames | None) -> bool:
+        """Whether an Envoy with such a certificate, or None with none, may belong to the fleet."""
+        return not self.certificates or (names is not None and names.match(self.certificates))
 
     @model_validator(mode="after")
     def _listeners_fit_the_mode(self) -> Self:

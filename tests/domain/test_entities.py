@@ -29,6 +29,7 @@ FLEET: dict[str, Any] = {
     "name": "edge",
     "mode": "gateway",
     "listeners": [{"name": "http", "address": "0.0.0.0", "port": 10000, "tls": None}],
+    "certificates": [],
 }
 FAULT: dict[str, Any] = {
     "profile": "slow-checkout",
