@@ -23,12 +23,13 @@ class BrownoutError(Exception):
 
 
 class NotFound(BrownoutError):
-    """A named thing does not exist (REST: 404)."""
+    """A named thing does not exist (REST: 404); the message suggests some of `known`, if given."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str] = ()) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str] | None = None) -> None:
         self.kind = kind
         self.name = name
-        super().__init__(f"there is no {kind} {name!r}{nearby(name, known)}")
+        hint = "" if known is None else nearby(name, known)
+        super().__init__(f"there is no {kind} {name!r}{hint}")
 
 
 class Conflict(BrownoutError):

@@ -64,10 +64,12 @@ class Endpoints(Core):
         self, fleet: str, name: str, *, actor: str, if_match: int | None = None
     ) -> None:
         """Delete an endpoint with its fault."""
+        key = f"{fleet}/{name}"
 
         def command(draft: Draft) -> None:
-            edits.fleet_of(draft, fleet)
-            edits.delete(draft, "endpoint", f"{fleet}/{name}", if_match=if_match)
+            if ("endpoint", key) not in draft.damaged:  # such a one may be of a fleet that is not there
+                edits.fleet_of(draft, fleet)
+            edits.delete(draft, "endpoint", key, if_match=if_match)
 
         await self._write(command, actor=actor)
 
@@ -122,7 +124,7 @@ class Endpoints(Core):
             present = _endpoint(draft, fleet, endpoint)
             # A fault that is damaged is not in the entity, and can be removed all the same.
             if present.fault is None and ("endpoint", key) not in draft.damaged:
-                raise NotFound("fault of endpoint", key, [key])
+                raise NotFound("fault of endpoint", key)
             return edits.put(draft, key, present.model_copy(update={"fault": None}), if_match=if_match)
 
         return await self._write(command, actor=actor)

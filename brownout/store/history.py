@@ -1,13 +1,13 @@
 """The audit trail: every revision that was ever committed."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func
 from sqlmodel import Session, col, or_, select
 
 from brownout.domain import ALL_FLEETS, Endpoint, Fleet, Kind, NotFound, Profile, Revision
+from brownout.store.documents import from_text
 from brownout.store.recording import revision_of
 from brownout.store.tables import RevisionRow
 
@@ -57,19 +57,28 @@ class History:
         """Return the profile as it was at revision `at`.
 
         Raises:
-            NotFound: It did not exist then.
+            NotFound: It did not exist then, or there has been no such revision yet.
             ValidationFailed: This version cannot read what it was.
         """
-        found = self.list(kind="profile", key=name, below=at + 1, limit=1)
-        if not found or found[0].after is None:
+        query = (
+            select(RevisionRow)
+            .where(RevisionRow.kind == "profile", RevisionRow.key == name, col(RevisionRow.number) <= at)
+            .order_by(col(RevisionRow.number).desc())
+            .limit(1)
+        )
+        with Session(self._engine) as session:
+            _check_reached(session, at)
+            row = session.exec(query).first()
+            after = None if row is None else revision_of(row).after
+        if after is None:
             raise NotFound(f"revision {at} of profile", name)
-        return Profile.load(found[0].after)
+        return Profile.load(after)
 
     def fleet(self, name: str, at: int) -> FormerFleet:
         """Return the fleet and its endpoints as they were at revision `at`.
 
         Raises:
-            NotFound: It did not exist then.
+            NotFound: It did not exist then, or there has been no such revision yet.
             ValidationFailed: This version cannot read what it was.
         """
         query = (
@@ -78,13 +87,20 @@ class History:
             .order_by(col(RevisionRow.number))
         )
         with Session(self._engine) as session:
+            _check_reached(session, at)
             fleet, endpoints = _replayed(session.exec(query))
         if fleet is None:
             raise NotFound(f"revision {at} of fleet", name)
         return FormerFleet(
-            Fleet.load(json.loads(fleet)),
-            tuple(Endpoint.load(json.loads(each)) for each in endpoints.values()),
+            Fleet.load(from_text(fleet)),
+            tuple(Endpoint.load(from_text(each)) for each in endpoints.values()),
         )
+
+
+def _check_reached(session: Session, at: int) -> None:
+    newest = session.exec(select(func.max(RevisionRow.number))).one() or 0
+    if at > newest:
+        raise NotFound("revision", str(at), [str(newest)])
 
 
 def _replayed(rows: Iterable[tuple[str, str, str | None]]) -> tuple[str | None, dict[str, str]]:
@@ -95,7 +111,7 @@ def _replayed(rows: Iterable[tuple[str, str, str | None]]) -> tuple[str | None, 
         if kind == "fleet":
             fleet = after
         elif kind == "order":
-            names = json.loads(after or "{}")["endpoints"]
+            names = from_text(after or "{}")["endpoints"]
             endpoints = {name: endpoints[name] for name in names if name in endpoints}
         elif kind == "endpoint":
             name = key.partition("/")[2]

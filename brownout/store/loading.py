@@ -1,6 +1,6 @@
 """From rows to a catalog; what cannot be read is left out and reported."""
 
-import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -12,7 +12,6 @@ from brownout.domain import (
     Damage,
     Endpoint,
     EndpointList,
-    Entity,
     FieldError,
     Fleet,
     Kind,
@@ -23,6 +22,7 @@ from brownout.domain import (
     ValidationFailed,
     settled,
 )
+from brownout.store.documents import from_text
 from brownout.store.tables import EndpointRow, FleetRow, HaltRow, ProfileRow, RevisionRow, UpstreamRow
 
 M = TypeVar("M", bound=Named)
@@ -37,7 +37,7 @@ def load_catalog(session: Session) -> Catalog:
     upstreams = loader.all(Upstream, session.exec(select(UpstreamRow)))
     fleet_rows = session.exec(select(FleetRow)).all()
     fleets = loader.all(Fleet, fleet_rows)
-    endpoint_rows: dict[str, list[EndpointRow]] = {row.name: [] for row in fleet_rows}
+    endpoint_rows: defaultdict[str, list[EndpointRow]] = defaultdict(list)
     for endpoint_row in session.exec(select(EndpointRow).order_by(col(EndpointRow.position))):
         endpoint_rows[endpoint_row.fleet].append(endpoint_row)
     lists = {
@@ -54,8 +54,9 @@ def load_catalog(session: Session) -> Catalog:
         if row.name in fleets
     }
     for fleet in endpoint_rows.keys() - fleets.keys():
+        state = "is damaged" if ("fleet", fleet) in loader.damaged else "does not exist"
         for each in endpoint_rows[fleet]:
-            loader.damage_endpoint(each, [FieldError("", f"its fleet {fleet!r} is damaged")])
+            loader.damage_endpoint(each, [FieldError("", f"its fleet {fleet!r} {state}")])
     return Catalog(
         revision=session.exec(select(func.max(RevisionRow.number))).one() or 0,
         profiles=profiles,
@@ -124,34 +125,17 @@ class _Loader:
         uses: tuple[tuple[Kind, str], ...] = (),
     ) -> None:
         try:
-            document: Any = _parse(text)
+            document: Any = from_text(text)
         except ValidationFailed:
             document = None
         mapping = document if isinstance(document, dict) else None
         self.damaged[kind, key] = Damage(kind, key, tuple(errors), mapping, uses)
 
 
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValidationFailed([FieldError("", f"is no JSON: {error}")]) from None
-
-
 def _read(model: type[M], name: str, text: str) -> M:
-    entity: M = model.load(_parse(text))
+    entity: M = model.load(from_text(text))
     if entity.name != name:
         raise ValidationFailed(
             [FieldError("name", f"expected {name!r}, under which it is stored, not {entity.name!r}")]
         )
     return entity
-
-
-def document_text(entity: Entity) -> str:
-    """Return what a row keeps of an entity."""
-    return to_text(entity.document())
-
-
-def to_text(document: Mapping[str, Any]) -> str:
-    """Return a document as the store writes it."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -1,13 +1,12 @@
 """From revisions to rows, inside one transaction."""
 
-import json
 from collections.abc import Sequence
 from typing import Any, cast
 
 from sqlmodel import Session, col, delete, select, update
 
-from brownout.domain import Action, Catalog, Kind, Revision
-from brownout.store.loading import to_text
+from brownout.domain import Action, Catalog, Kind, Revision, ValidationFailed
+from brownout.store.documents import from_text, to_text
 from brownout.store.tables import (
     EndpointRow,
     FleetRow,
@@ -125,6 +124,14 @@ def revision_of(row: RevisionRow) -> Revision:
         cast("Action", row.action),
         cast("Kind", row.kind),
         row.key,
-        None if row.before is None else json.loads(row.before),
-        None if row.after is None else json.loads(row.after),
+        None if row.before is None else _shown(row.before),
+        None if row.after is None else _shown(row.after),
     )
+
+
+def _shown(text: str) -> Any:
+    """Return what a revision documents; damaged text is shown as such, which is no entity's document."""
+    try:
+        return from_text(text)
+    except ValidationFailed:
+        return {"unreadable": str(text)}

@@ -1,7 +1,7 @@
 """The store: the configuration on disk, with one writer."""
 
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
@@ -89,9 +89,8 @@ class Store:
                     return result
                 record(session, draft.revisions, base)
                 _notify(connection, draft.catalog.revision)
-                healed = any((each.kind, each.key) in base.damaged for each in draft.revisions)
                 # What refers to a row that was damaged may be sound again.
-                catalog = load_catalog(session) if healed else draft.catalog
+                catalog = load_catalog(session) if _heals(base, draft.revisions) else draft.catalog
                 connection.commit()
             self._catalog = catalog
             return result
@@ -144,16 +143,22 @@ class Store:
         return _applied(catalog, [revision_of(row) for row in rows], present) or load_catalog(session)
 
 
-def _applied(catalog: Catalog, revisions: list[Revision], present: int) -> Catalog | None:
+def _applied(catalog: Catalog, revisions: Sequence[Revision], present: int) -> Catalog | None:
     """Return the catalog after the revisions; None when it must be read anew instead."""
-    if present != catalog.revision + len(revisions) or any(
-        (r.kind, r.key) in catalog.damaged for r in revisions
-    ):
+    if present != catalog.revision + len(revisions) or _heals(catalog, revisions):
         return None
     try:
         return catalog.apply(*revisions)
-    except ValidationFailed:  # written by a newer version: reading the rows reports it as damage
+    except (KeyError, ValidationFailed):  # of a newer version, or damaged: reading the rows tells
         return None
+
+
+def _heals(catalog: Catalog, revisions: Sequence[Revision]) -> bool:
+    """Whether a revision is about what is damaged, or is a fleet's that damaged endpoints belong to."""
+    about = {(each.kind, each.key) for each in revisions}
+    return any(
+        damaged in about or ("fleet", damaged[1].partition("/")[0]) in about for damaged in catalog.damaged
+    )
 
 
 def _notify(connection: Connection, revision: int) -> None:

@@ -1,11 +1,17 @@
 """A fleet's endpoints and their faults through the service."""
 
+from contextlib import closing
+from pathlib import Path
+from sqlite3 import connect
 from typing import Any
 
 import pytest
 
 from brownout.domain import Conflict, NotFound, StaleRevision, ValidationFailed
 from brownout.service import Service
+from brownout.store import Store
+from migrations import migrate
+from tests.store.samples import fill
 
 
 def names(service: Service) -> list[str]:
@@ -56,7 +62,7 @@ async def test_a_fault_is_bound_changed_and_removed(filled: Service) -> None:
     assert second.stored.entity.document()["fault"]["expires_at"] is None
     removed = await filled.delete_fault("edge", "pay", actor="ann")
     assert removed.stored.entity.fault is None
-    with pytest.raises(NotFound, match="there is no fault of endpoint 'edge/pay'"):
+    with pytest.raises(NotFound, match=r"^there is no fault of endpoint 'edge/pay'$"):
         await filled.delete_fault("edge", "pay", actor="ann")
 
 
@@ -124,3 +130,19 @@ async def test_endpoints_are_listed_in_their_order(filled: Service) -> None:
     await filled.delete_endpoint("edge", "refund", actor="ann")
     with pytest.raises(ValidationFailed, match="begin again without a cursor"):
         filled.list_endpoints("edge", cursor=first.next)
+
+
+async def test_a_damaged_endpoint_of_no_fleet_can_be_deleted(tmp_path: Path) -> None:
+    """Else it would keep its profile and its upstream in use for ever."""
+    file = tmp_path / "brownout.db"
+    migrate(str(file))
+    with Store(str(file)) as store:
+        store.write(lambda draft: fill(draft, "pay"), actor="ann")
+    with closing(connect(file)) as rows, rows:
+        rows.execute("UPDATE endpoints SET fleet = 'gone'")
+    async with Service(Store(str(file))) as service:
+        with pytest.raises(Conflict, match="used by endpoint gone/pay"):
+            await service.delete_profile("slow", actor="ann")
+        await service.delete_endpoint("gone", "pay", actor="ann")
+        await service.delete_profile("slow", actor="ann")
+        assert service.catalog.damaged == {}

@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from sqlite3 import connect
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from brownout.domain import FieldError
+from brownout.domain import FieldError, ValidationFailed
 from brownout.store import Store
 from brownout.store.engine import database_url, make_engine
-from tests.store.samples import endpoint, fill, profile, upstream
+from migrations import migrate
+from tests.store.samples import endpoint, fill, fleet, profile, upstream
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def document(url: str, table: str, name: str) -> Any:
     return value
 
 
-def set_document(url: str, table: str, name: str, value: str) -> None:
+def set_document(url: str, table: str, name: str, value: str | bytes | int) -> None:
     edit(url, f"UPDATE {table} SET document = :value WHERE name = :name", value=value, name=name)  # noqa: S608
 
 
@@ -163,3 +167,65 @@ def test_a_revision_of_a_newer_version_makes_the_reader_read_the_rows(filled: st
         set_document(filled, "profiles", "slow", '{"name": "slow", "spec": {"novel": 1}}')
         assert store.catch_up().revision == 6
         assert ("profile", "slow") in store.catalog.damaged
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Path:
+    file = tmp_path / "brownout.db"
+    migrate(str(file))
+    with Store(str(file)) as store:
+        store.write(lambda draft: fill(draft, "pay", "refund"), actor="ann")
+    return file
+
+
+class TestOrphan:
+    """An endpoint of a fleet that does not exist (SQLite checks references only where it is told to)."""
+
+    @pytest.fixture
+    def store(self, sqlite: Path) -> Iterator[Store]:
+        with closing(connect(sqlite)) as database, database:
+            database.execute("UPDATE endpoints SET fleet = 'gone' WHERE name = 'pay'")
+        with Store(str(sqlite)) as store:
+            yield store
+
+    def test_it_is_left_out_alone(self, store: Store) -> None:
+        """Everything else is there."""
+        assert [each.entity.name for each in store.catalog.endpoints("edge")] == ["refund"]
+        assert store.catalog.damaged["endpoint", "gone/pay"].errors == (
+            FieldError("", "its fleet 'gone' does not exist"),
+        )
+
+    def test_it_can_be_deleted(self, store: Store) -> None:
+        """Nothing of it stays."""
+        store.write(lambda draft: draft.delete("endpoint", "gone/pay"), actor="ann")
+        assert store.catalog.damaged == {}
+        assert store.load() == store.catalog
+
+    def test_it_is_sound_when_its_fleet_comes(self, store: Store) -> None:
+        """At once, not only after a restart."""
+        store.write(lambda draft: draft.put("gone", fleet("gone")), actor="ann")
+        assert store.catalog.damaged == {}
+        assert [each.entity.name for each in store.catalog.endpoints("gone")] == ["pay"]
+        assert store.load() == store.catalog
+
+
+@pytest.mark.parametrize("value", [b"\xff\x00", b"5", 5])
+def test_a_document_of_another_type_is_damaged(sqlite: Path, value: bytes | int) -> None:
+    """SQLite keeps any type in any column."""
+    set_document(str(sqlite), "profiles", "slow", value)
+    with Store(str(sqlite)) as store:
+        assert ("profile", "slow") in store.catalog.damaged
+
+
+def test_a_damaged_revision_is_shown_as_such(filled: str) -> None:
+    """The trail can be read; what cannot be read cannot be returned to."""
+    edit(filled, "UPDATE revisions SET after = '{' WHERE kind = 'profile'")
+    with Store(filled) as store:
+        [revision] = store.history.list(kind="profile", key="slow")
+        assert revision.after == {"unreadable": "{"}
+        with pytest.raises(ValidationFailed):
+            store.history.profile("slow", 5)
+        assert store.history.fleet("edge", 5).fleet.name == "edge"
+    edit(filled, "UPDATE revisions SET after = '{' WHERE kind = 'fleet'")
+    with Store(filled) as store, pytest.raises(ValidationFailed):
+        store.history.fleet("edge", 5)

@@ -218,5 +218,14 @@ def test_the_history_knows_a_fleet_at_every_revision(store: Store) -> None:
         ["refund -"],
     ]
     for number in (2, 12):
-        with pytest.raises(NotFound, match=f"there is no revision {number} of fleet 'edge'"):
+        with pytest.raises(NotFound, match=f"^there is no revision {number} of fleet 'edge'$"):
             store.history.fleet("edge", number)
+
+
+@pytest.mark.parametrize("number", [6, 2**63 - 1])
+def test_there_is_nothing_yet_at_a_revision_to_come(store: Store, number: int) -> None:
+    """What it will be nobody knows."""
+    store.write(lambda draft: fill(draft, "pay", "refund"), actor="ann")
+    for former in (store.history.profile, store.history.fleet):
+        with pytest.raises(NotFound, match=rf"there is no revision '{number}' \(there is '5'\)"):
+            former("slow", number)
