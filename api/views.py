@@ -32,6 +32,7 @@ def node_view(node: NodeStatus) -> dict[str, Any]:
             kind: {"text": each.text, "finding": each.finding, "at": instant(each.at)}
             for kind, each in node.rejected.items()
         },
+        "refused": node.refused,
     }
 
 

@@ -55,6 +55,7 @@ class NodeStatus:
         schema_version: Of its module, from the metadata; null when it did not say.
         acknowledged: Per resource type.
         rejected: Outstanding NACKs per resource type.
+        refused: Why it is kept out of its fleet; null for a node that is not.
     """
 
     id: str
@@ -67,6 +68,7 @@ class NodeStatus:
     schema_version: int | None = None
     acknowledged: Mapping[ResourceType, Acknowledged] = field(default_factory=dict)
     rejected: Mapping[ResourceType, Rejection] = field(default_factory=dict)
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class Convergence:
 class NodeEvent:
     """Something happened to a node; `node` is its state afterwards."""
 
-    kind: Literal["connected", "disconnected", "acknowledged", "rejected", "forgotten"]
+    kind: Literal["connected", "disconnected", "refused", "acknowledged", "rejected", "forgotten"]
     node: NodeStatus
 
 

@@ -29,13 +29,16 @@ class Node(Schema):
     id: str
     fleet: str
     connected: bool
-    since: Instant = Field(description="When it connected, or was lost.")
+    since: Instant = Field(description="When it connected, was lost, or was first refused.")
     version: str | None = Field(description="Envoy's version.", examples=["1.40.0"])
     locality: dict[str, str]
     metadata: dict[str, Any]
     schema_version: int | None = Field(description="What its module understands of the profile language.")
     acknowledged: dict[Literal["cds", "eds", "lds", "rds", "ecds"], Acknowledged]
     rejected: dict[Literal["cds", "eds", "lds", "rds", "ecds"], Rejection]
+    refused: str | None = Field(
+        description="Why it is kept out of its fleet, whose `certificates` its own does not match."
+    )
 
 
 class NodeList(Schema):

@@ -49,8 +49,15 @@ def _acknowledged(node: dict[str, Any]) -> str:
     )
 
 
+def _connected(node: dict[str, Any]) -> str:
+    return "refused" if node["refused"] else "yes" if node["connected"] else "no"
+
+
 def _print_rejections(nodes: Iterable[dict[str, Any]]) -> None:
     for node in nodes:
+        if node["refused"]:
+            what = f"{node['fleet']}/{node['id']} is kept out"
+            stdout().print(f"[red]{escape(what)}[/red] since {node['since']}: {escape(node['refused'])}")
         for kind, rejection in node["rejected"].items():
             what = f"{node['fleet']}/{node['id']} rejected {kind.upper()}"
             stdout().print(f"[red]{escape(what)}[/red] at {rejection['at']}: {escape(rejection['text'])}")
@@ -92,7 +99,7 @@ def status(fleet: Fleet = None, *, server: Server = DEFAULT_SERVER, as_json: Jso
                 node["id"],
                 node["fleet"],
                 node["version"] or "?",
-                "yes" if node["connected"] else "no",
+                _connected(node),
                 node["since"],
                 _acknowledged(node),
             )
