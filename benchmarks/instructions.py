@@ -110,7 +110,7 @@ def _under_callgrind(
         (folder / "envoy.json").write_text(json.dumps(config))
         tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no"]
         tool.append(f"--callgrind-out-file={folder}/callgrind")
-        envoy = [envoy_binary(), "-c", folder / "envoy.json", "--admin-address-path", folder / "admin"]
+        envoy = [str(envoy_binary()), "-c", f"{folder}/envoy.json", "--admin-address-path", f"{folder}/admin"]
         process = subprocess.Popen(
             [*tool, *envoy, "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"],
             env=os.environ | {"ENVOY_DYNAMIC_MODULES_SEARCH_PATH": str(module_path())},
@@ -125,7 +125,9 @@ def _under_callgrind(
 
         try:
             wait_until((folder / "admin").exists, timeout=120, what="Envoy under valgrind")
-            yield wait_until(lambda: _address(folder), timeout=120, what="its listener"), control, folder
+            address = wait_until(lambda: _address(folder), timeout=120, what="its listener")
+            assert address
+            yield address, control, folder
         finally:
             process.kill()
             process.wait()
