@@ -1,12 +1,13 @@
 """A fleet: the Envoys that share a configuration."""
 
+from ipaddress import IPv6Address, ip_address
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, model_validator
 
 from brownout.domain.base import Entity, Named
 from brownout.domain.certificates import CertificateNames, CertificatePattern
-from brownout.domain.hosts import is_ip
+from brownout.domain.hosts import same_address
 from brownout.domain.problems import at
 from brownout.domain.revision import Kind
 from brownout.domain.scalars import Items, Name, Port, distinct
@@ -17,10 +18,14 @@ Mode = Literal["gateway", "routes", "filter"]
 
 
 def _bindable(value: str) -> str:
-    if not is_ip(value):
+    try:
+        address = ip_address(value)
+    except ValueError:
         raise ValueError(
             f'expected an IP address to listen on, like "0.0.0.0" or "::1", found {quoted(value)}'
-        )
+        ) from None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        raise ValueError(f'expected "{address.ipv4_mapped}": Envoy cannot listen on {quoted(value)}')
     return value
 
 
@@ -49,7 +54,7 @@ class Fleet(Named):
         tuple[Listener, ...],
         Items,
         distinct("name", lambda listener: listener.name),
-        distinct("address and port", lambda listener: (listener.address, listener.port)),
+        distinct("address and port", lambda listener: (same_address(listener.address), listener.port)),
     ] = ()
     certificates: Annotated[tuple[CertificatePattern, ...], Items, distinct("name")] = ()
 

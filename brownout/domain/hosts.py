@@ -26,6 +26,11 @@ def is_ip(text: str) -> bool:
     return True
 
 
+def same_address(text: str) -> object:
+    """Return what is equal for all ways of writing the same address or host name."""
+    return ip_address(text) if is_ip(text) else text.lower()
+
+
 def normal_host(text: str) -> str:
     """Return the domain in the form that is compared (hosts are compared without case).
 

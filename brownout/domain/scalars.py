@@ -14,6 +14,9 @@ from brownout.profile.timestamps import format_timestamp, parse_timestamp
 
 T = TypeVar("T")
 
+LONGEST = 9_223_372_035_000_000_000
+"""Nanoseconds of the longest duration that Envoy takes; a longer one fails its whole update."""
+
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -32,8 +35,18 @@ def _writable(value: str) -> str:
 
 def _nanoseconds(value: object) -> int:
     if isinstance(value, str):
-        return parse_duration(value)
+        duration = parse_duration(value)
+        if duration > LONGEST:
+            longest = format_duration(LONGEST)
+            raise ValueError(f"expected a duration of at most {longest}, found {quoted(value)}")
+        return duration
     raise ValueError(f'expected a duration as a string, like "250ms" or "15s", found {found(value)}')
+
+
+def _above_zero(value: int) -> int:
+    if value <= 0:
+        raise ValueError('expected a duration above zero, like "1s"')
+    return value
 
 
 def _instant(value: object) -> datetime:
@@ -84,6 +97,9 @@ Duration = Annotated[
     int, BeforeValidator(_nanoseconds), PlainSerializer(format_duration, return_type=str, when_used="json")
 ]
 """Nanoseconds in Python, Go's notation in a document."""
+
+PositiveDuration = Annotated[Duration, AfterValidator(_above_zero)]
+"""One above zero."""
 
 Instant = Annotated[
     datetime, BeforeValidator(_instant), PlainSerializer(format_timestamp, return_type=str, when_used="json")

@@ -1,5 +1,6 @@
 """TLS material: where an Envoy finds it."""
 
+import ssl
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
@@ -22,9 +23,17 @@ def _path(value: str) -> str:
     return value
 
 
+def _certificates(text: str) -> str:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except (ssl.SSLError, TypeError, ValueError):  # TypeError: not ASCII
+        raise ValueError("expected certificates in PEM, found what cannot be read as such") from None
+    return text
+
+
 def _pem_or_path(value: str) -> str:
     if is_pem(value):
-        return value
+        return _certificates(value)
     try:
         return _path(value)
     except ValueError:

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from brownout.domain.base import Entity, Named
-from brownout.domain.hosts import is_host_name, is_ip
+from brownout.domain.hosts import is_host_name, is_ip, same_address
 from brownout.domain.problems import at
 from brownout.domain.revision import Kind
-from brownout.domain.scalars import Duration, Items, NotEmpty, Port, distinct
+from brownout.domain.scalars import Items, NotEmpty, Port, PositiveDuration, distinct
 from brownout.domain.tls import UpstreamTls
 from brownout.profile.errors import quoted
 
@@ -24,12 +24,6 @@ def _address(value: str) -> str:
     return value
 
 
-def _positive(value: int) -> int:
-    if value <= 0:
-        raise ValueError('expected a duration above zero, like "1s"')
-    return value
-
-
 class Host(Entity):
     """One address of an upstream: an IP address (IPv6 without brackets) or a host name."""
 
@@ -40,6 +34,10 @@ class Host(Entity):
     def is_ip(self) -> bool:
         """Whether the address needs no DNS."""
         return is_ip(self.address)
+
+
+def _place(host: Host) -> object:
+    return same_address(host.address), host.port
 
 
 class CircuitBreakers(Entity):
@@ -62,10 +60,10 @@ class Upstream(Named):
 
     kind: ClassVar[Kind] = "upstream"
 
-    hosts: Annotated[tuple[Host, ...], Items, NotEmpty, distinct("address and port")]
+    hosts: Annotated[tuple[Host, ...], Items, NotEmpty, distinct("address and port", _place)]
     protocol: Protocol = "http1"
     tls: UpstreamTls | None = None
-    connect_timeout: Annotated[Duration, AfterValidator(_positive)] = _SECOND
+    connect_timeout: PositiveDuration = _SECOND
     circuit_breakers: CircuitBreakers = CircuitBreakers()
 
     @property

@@ -65,7 +65,19 @@ def test_uris(pattern: str, name: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["", "*", "*.", "a b", "10.0.0.7", "a.*.b", "spiffe://", "spiffe://a*", "spiffe://*/b", "spiffe://a/*/b", "a/*"],
+    [
+        "",
+        "*",
+        "*.",
+        "a b",
+        "10.0.0.7",
+        "a.*.b",
+        "spiffe://",
+        "spiffe://a*",
+        "spiffe://*/b",
+        "spiffe://a/*/b",
+        "a/*",
+    ],
 )
 def test_what_is_no_name_is_refused(value: Any) -> None:
     """With examples of what is one."""

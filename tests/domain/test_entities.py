@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brownout.domain import Endpoint, Entity, Fleet, Profile, Upstream, ValidationFailed
+from brownout.domain.scalars import LONGEST
 
 SPEC: dict[str, Any] = {"responses": [{"status": 200, "resolution": 1, "distribution": {"p50": "20ms"}}]}
 BREAKERS = {
@@ -210,7 +212,7 @@ class TestUpstream:
 
     def test_tls_material_is_pem_or_a_path_and_keys_stay_on_the_host(self) -> None:
         """What belongs together is given together."""
-        pem = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n"
+        pem = trustme.CA().cert_pem.bytes().decode()
         tls = self.load(tls={"sni": "pay", "ca": pem, "certificate": "/c.pem", "private_key": "/k.pem"}).tls
         assert tls is not None
         assert (tls.ca, tls.private_key) == (pem, "/k.pem")
@@ -219,6 +221,31 @@ class TestUpstream:
         assert set(self.messages(tls={"certificate": "/c.pem"})) == {"tls.private_key"}
         assert set(self.messages(tls={"private_key": "/k.pem"})) == {"tls.certificate"}
         assert set(self.messages(tls={"subject_alt_names": ["pay"]})) == {"tls.ca"}
+
+    @pytest.mark.parametrize("body", ["MII=", "", "é", "AAAA"])
+    def test_pem_that_cannot_be_read_is_refused(self, body: str) -> None:
+        """Envoy would refuse the whole cluster."""
+        pem = f"-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n"
+        message = "expected certificates in PEM, found what cannot be read as such"
+        assert self.messages(tls={"ca": pem}) == {"tls.ca": message}
+
+    def test_durations_are_such_as_envoy_takes(self) -> None:
+        """One that is too long would fail the update of all clusters."""
+        longest = "2562047h47m15s"
+        assert self.load(connect_timeout=longest).connect_timeout == LONGEST
+        assert self.messages(connect_timeout="2562047h47m15.1s") == {
+            "connect_timeout": f'expected a duration of at most {longest}, found "2562047h47m15.1s"'
+        }
+        assert set(messages(Endpoint, {**ENDPOINT, "timeout": "2562047h47m16s"})) == {"timeout"}
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [("::1", "0:0:0:0:0:0:0:1"), ("fe80::A", "fe80::a"), ("api.example", "API.example")],
+    )
+    def test_hosts_differ_however_they_are_written(self, one: str, other: str) -> None:
+        """Two ways of writing an address are one address."""
+        hosts = [{"address": each, "port": 80} for each in (one, other)]
+        assert self.messages(hosts=hosts) == {"hosts[1]": "repeats the address and port of item 0"}
 
 
 class TestFleet:
@@ -244,6 +271,16 @@ class TestFleet:
         http = FLEET["listeners"][0]
         found = messages(Fleet, {**FLEET, "listeners": [{**http, "address": "localhost", "port": 65536}]})
         assert set(found) == {"listeners[0].address", "listeners[0].port"}
+        found = messages(Fleet, {**FLEET, "listeners": [{**http, "address": "::ffff:10.0.0.7"}]})
+        message = 'expected "10.0.0.7": Envoy cannot listen on "::ffff:10.0.0.7"'
+        assert found == {"listeners[0].address": message}
+
+    def test_an_address_is_the_same_however_it_is_written(self) -> None:
+        """Envoy would refuse the second listener."""
+        http = FLEET["listeners"][0]
+        listeners = [{**http, "address": "::1"}, {**http, "name": "b", "address": "0:0:0:0:0:0:0:1"}]
+        found = messages(Fleet, {**FLEET, "listeners": listeners})
+        assert found == {"listeners[1]": "repeats the address and port of item 0"}
 
 
 class TestEndpoint:
