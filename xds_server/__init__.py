@@ -7,5 +7,6 @@ remembers, no I/O), `resources` (Envoy's messages), `compiler` and `program` (a 
 
 from xds_server.options import Options
 from xds_server.server import XdsServer
+from xds_server.tls import ServerTls, TlsError
 
-__all__ = ["Options", "XdsServer"]
+__all__ = ["Options", "ServerTls", "TlsError", "XdsServer"]

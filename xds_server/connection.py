@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import grpc
 
@@ -10,6 +10,8 @@ from xds_server.metrics import Metrics
 from xds_server.protocol.state import TypeState, Verdict
 from xds_server.session import Session
 from xds_server.wire import WireError
+
+NOT_ADMITTED: Final = "the certificate has none of the names that the fleet admits"
 
 
 class StreamEnd(Exception):  # noqa: N818 (it is how a stream ends, not always an error)
@@ -38,7 +40,8 @@ class Connection:
     what is due is only computed when it can be sent, and is then the newest.
     """
 
-    def __init__(self, transport: Transport, metrics: Metrics) -> None:
+    def __init__(self, transport: Transport, metrics: Metrics, new_nonce: Callable[[], str]) -> None:
+        self.new_nonce = new_nonce
         self._transport = transport
         self._metrics = metrics
         self._news = asyncio.Event()
@@ -53,6 +56,10 @@ class Connection:
             self._woken_at = self._clock()
             self._metrics.queue.inc()
         self._news.set()
+
+    def dismiss(self) -> None:
+        """End the stream: its certificate is no longer one of the fleet's."""
+        self.close(StreamEnd(grpc.StatusCode.PERMISSION_DENIED, NOT_ADMITTED))
 
     def close(self, end: StreamEnd | None) -> None:
         """End the stream, with a status or (None) in peace; the response that is being sent is sent."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-from brownout.domain import ALL_FLEETS
+from brownout.domain import ALL_FLEETS, CertificateNames
 from xds_server.node import Node
 from xds_server.program import NO_FLEET, Program, Target
 from xds_server.snapshot import Snapshot
@@ -13,10 +13,14 @@ class Member(Protocol):
     """A stream, as the hub sees it."""
 
     node: Node
+    names: CertificateNames | None
     snapshot: Snapshot
 
     def wake(self) -> None:
         """Note that `snapshot` has other content; must not block."""
+
+    def dismiss(self) -> None:
+        """End it: its certificate is no longer one of the fleet's."""
 
 
 class Channel:
@@ -51,6 +55,9 @@ class Channel:
         self.program, self.halted = program, halted
         self._snapshots.clear()
         for member in self.members:
+            if not program.admits(member.names):
+                member.dismiss()
+                continue
             before, member.snapshot = member.snapshot, self.snapshot(member.node)
             if not member.snapshot.same_as(before):
                 member.wake()

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from xds_server.tls import ServerTls
+
 MAX_REQUEST_BYTES: Final = 64 * 1024 * 1024
 """What a request may have at most; gRPC's own 4 MiB are less than the version maps of a large fleet."""
 
@@ -18,6 +20,7 @@ class Options:
         max_request_bytes: What a request may have at most.
         remember: How long a node is listed after its stream has ended.
         remember_count: How many such nodes are listed at most.
+        tls: What to listen with; None is plain text.
     """
 
     keepalive: float = 30.0
@@ -25,6 +28,7 @@ class Options:
     max_request_bytes: int = MAX_REQUEST_BYTES
     remember: timedelta = timedelta(minutes=10)
     remember_count: int = 10_000
+    tls: ServerTls | None = None
 
     def channel_arguments(self) -> list[tuple[str, int]]:
         """Return gRPC's channel arguments."""

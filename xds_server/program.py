@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
-from brownout.domain import NodeSelector
+from brownout.domain import CertificateNames, Fleet, NodeSelector
 from brownout.profile import canonical_json
 from xds_server.entries import Entry
 from xds_server.node import Node
@@ -37,11 +37,13 @@ class Program:
         entries: Sequence[Entry] | None = None,
         in_filter: bool = False,
         problems: Sequence[str] = (),
+        fleet: Fleet | None = None,
     ) -> None:
         self.common = common or {}
         self.entries = () if entries is None else tuple(entries)
         self.in_filter = in_filter
         self.problems = tuple(problems)
+        self._fleet = fleet
         self._exists = entries is not None
         self._selectors = _distinct(each.selector for each in self.entries)
         endpoints = [each.endpoint for each in self.entries]
@@ -49,6 +51,10 @@ class Program:
         self.profiles = frozenset(each.fault.profile for each in endpoints if each.fault is not None)
         self._built: dict[object, ResourceSet] = {}
         self._previous: Mapping[str, ResourceSet] = {}
+
+    def admits(self, names: CertificateNames | None) -> bool:
+        """Whether an Envoy with such a certificate, or None with none, may have it."""
+        return self._fleet is None or self._fleet.admits(names)
 
     def target(self, node: Node) -> Target:
         """Return which snapshot `node` gets."""

@@ -4,24 +4,24 @@ import asyncio
 import itertools
 import logging
 from collections.abc import AsyncIterator, Coroutine
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import grpc
 from prometheus_client import CollectorRegistry
 
 from brownout.domain import Catalog
-from xds_server.connection import Connection, StreamEnd
+from xds_server.connection import NOT_ADMITTED, Connection, StreamEnd
 from xds_server.finding import finding
 from xds_server.hub import Hub
 from xds_server.metrics import Metrics
-from xds_server.node import Node
+from xds_server.opening import identify, parse
 from xds_server.options import Options
-from xds_server.protocol.requests import DeltaRequest, SotwRequest
 from xds_server.protocol.state import TypeState, Verdict
 from xds_server.publisher import Publisher
 from xds_server.registry import Registry
 from xds_server.session import Session
-from xds_server.wire import WireError
+from xds_server.tls import Certificates
+from xds_server.transport import Context, GrpcTransport
 
 _log = logging.getLogger(__name__)
 
@@ -39,35 +39,6 @@ class Feed(Protocol):
     def subscribe(self) -> AsyncIterator[Catalog]:
         """Yield the latest catalog, then the newest after each change."""
         ...
-
-
-class Context(Protocol):
-    """What is used of `grpc.aio.ServicerContext`."""
-
-    async def read(self) -> Any:
-        """Return a request, or `grpc.aio.EOF`."""
-
-    async def write(self, message: bytes) -> None:
-        """Send a response."""
-
-    async def abort(self, code: grpc.StatusCode, details: str) -> NoReturn:
-        """End the stream with a status; raises."""
-
-
-class GrpcTransport:
-    """A stream of grpc.aio that carries bytes as they are."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    async def read(self) -> bytes | None:
-        """Return the next request; None when the client has ended."""
-        data = await self._context.read()
-        return None if data is grpc.aio.EOF else data
-
-    async def write(self, data: bytes) -> None:
-        """Send a response."""
-        await self._context.write(data)
 
 
 class XdsServer:
@@ -110,6 +81,7 @@ class XdsServer:
 
         Raises:
             OSError: The address cannot be used.
+            TlsError: The TLS material cannot be used.
         """
         server = grpc.aio.server(options=self._options.channel_arguments())
         sotw = grpc.stream_stream_rpc_method_handler(self._sotw)
@@ -119,7 +91,12 @@ class XdsServer:
             server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, methods),))
         where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
-            bound: int = server.add_insecure_port(where)
+            if self._options.tls is None:
+                bound: int = server.add_insecure_port(where)
+            else:
+                certificates = Certificates(self._options.tls)
+                self._spawn(certificates.watch())
+                bound = server.add_secure_port(where, certificates.credentials())
         except RuntimeError as error:
             raise OSError(f"cannot listen on {where}: {error}") from None
         await server.start()
@@ -176,11 +153,12 @@ class XdsServer:
         await self._stream(context, delta=True)
 
     async def _stream(self, context: Context, *, delta: bool) -> None:
-        connection = Connection(GrpcTransport(context), self._metrics)
+        transport = GrpcTransport(context)
+        connection = Connection(transport, self._metrics, self._nonce)
         self._connections.add(connection)
         self._metrics.streams[delta].inc()
         try:
-            await self._serve(connection, GrpcTransport(context), delta=delta)
+            await self._serve(connection, transport, delta=delta)
         except StreamEnd as end:
             await context.abort(end.code, end.details)
         finally:
@@ -196,9 +174,12 @@ class XdsServer:
         first = await transport.read()
         if first is None:
             return
-        request = _parse(first, delta=delta)
-        node = _identify(request)
-        session = Session(node, self._hub.channel(node.fleet), self._nonce, connection.wake, delta=delta)
+        request = parse(first, delta=delta)
+        node = identify(request)
+        channel, names = self._hub.channel(node.fleet), transport.peer_names()
+        if not channel.program.admits(names):
+            raise StreamEnd(grpc.StatusCode.PERMISSION_DENIED, NOT_ADMITTED)
+        session = Session(node, names, channel, connection, delta=delta)
         self._hub.join(session)
         self.status.enter(session)
         try:
@@ -231,26 +212,3 @@ class XdsServer:
             session.found(state.kind, await asyncio.to_thread(finding, node, state.kind, state.sent))
         _log.warning("%s of fleet %s rejects %s: %s", node.id, node.fleet, state.kind.key, state.error)
         self.status.tell("rejected", [session])
-
-
-def _parse(data: bytes, *, delta: bool) -> SotwRequest | DeltaRequest:
-    try:
-        return DeltaRequest.parse(data) if delta else SotwRequest.parse(data)
-    except WireError as error:
-        raise StreamEnd(grpc.StatusCode.INVALID_ARGUMENT, f"no discovery request: {error}") from None
-
-
-def _identify(request: SotwRequest | DeltaRequest) -> Node:
-    """Return the node of a stream's first request: the only one that has to have it."""
-    try:
-        node = Node.parse(request.node or b"")
-    except Exception as error:  # noqa: BLE001 (betterproto2 raises what it likes)
-        raise StreamEnd(grpc.StatusCode.INVALID_ARGUMENT, f"the node cannot be read: {error}") from None
-    if not node.id:
-        raise StreamEnd(grpc.StatusCode.INVALID_ARGUMENT, "the first request must have node.id")
-    if not node.fleet:
-        raise StreamEnd(
-            grpc.StatusCode.INVALID_ARGUMENT,
-            "the first request must have node.cluster: the name of the fleet",
-        )
-    return node

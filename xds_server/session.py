@@ -1,9 +1,10 @@
 """A node on one stream: the protocol's state, and what is known of the node through it. No I/O."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Protocol
 
+from brownout.domain import CertificateNames
 from brownout.ports import Acknowledged, NodeStatus, Rejection
 from xds_server.hub import Channel
 from xds_server.node import Node
@@ -22,11 +23,25 @@ class Sent:
     revision: int
 
 
+class Stream(Protocol):
+    """What carries a session."""
+
+    def new_nonce(self) -> str:
+        """Return a nonce that was never returned before."""
+
+    def wake(self) -> None:
+        """Note that something may be due."""
+
+    def dismiss(self) -> None:
+        """End it: its certificate is no longer one of the fleet's."""
+
+
 class Session:
     """One stream of one node.
 
     Attributes:
         node: Who it is.
+        names: What its certificate says; None without one.
         snapshot: What it should have; the hub sets it.
         channel: Its fleet.
     """
@@ -34,19 +49,21 @@ class Session:
     def __init__(
         self,
         node: Node,
+        names: CertificateNames | None,
         channel: Channel,
-        new_nonce: Callable[[], str],
-        wake: Callable[[], None],
+        stream: Stream,
         *,
         delta: bool,
     ) -> None:
         self.node = node
+        self.names = names
         self.snapshot = Snapshot()
         self.channel = channel
         self.delta = delta
-        self.wake = wake
+        self.wake = stream.wake
+        self.dismiss = stream.dismiss
         self._since = datetime.now(UTC)
-        self._state = StreamState(new_nonce, delta=delta)
+        self._state = StreamState(stream.new_nonce, delta=delta)
         self._sent: dict[TypeInfo, Sent] = {}
         self._acknowledged: dict[TypeInfo, Acknowledged] = {}
         self._rejected: dict[TypeInfo, Rejection] = {}

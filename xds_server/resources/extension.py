@@ -13,7 +13,6 @@ from envoy_data_plane.envoy.extensions.filters.http.upstream_codec.v3 import Ups
 from envoy_data_plane.envoy.extensions.filters.network.http_connection_manager.v3 import HttpFilter
 from envoy_data_plane.google.protobuf import Any, StringValue
 
-from brownout.profile import FilterConfig, filter_wire
 from xds_server import wire
 from xds_server.resource_set import Resource
 from xds_server.resources.common import NAME, TYPE_URL, any_of, over_ads, packed
@@ -29,15 +28,10 @@ def _module() -> DynamicModuleConfig:
     return DynamicModuleConfig(name=NAME, do_not_close=True, metrics_namespace=NAME)
 
 
-def _text(value: str) -> Any:
-    return any_of("google.protobuf.StringValue", StringValue(value=value))
-
-
-def filter_config(config: str) -> Any:
-    """Return the filter with a filter-level configuration."""
-    message = DynamicModuleFilter(
-        dynamic_module_config=_module(), filter_name=NAME, filter_config=_text(config)
-    )
+def filter_config(config: str | None) -> Any:
+    """Return the filter with a filter-level configuration; None is none."""
+    text = None if config is None else any_of("google.protobuf.StringValue", StringValue(value=config))
+    message = DynamicModuleFilter(dynamic_module_config=_module(), filter_name=NAME, filter_config=text)
     return any_of(FILTER_TYPE, message)
 
 
@@ -59,12 +53,13 @@ def _per_route() -> bytes:
 def cluster_filters() -> tuple[HttpFilter, ...]:
     """Return the HTTP filters of every cluster: ours, disabled and configured by ECDS, then the codec.
 
-    A route's own configuration enables the filter there, so that adding a fault changes no cluster. The
-    default configuration lets a cluster work before, and without, the first ECDS response.
+    A route's own configuration enables the filter there, so that adding a fault changes no cluster. With the
+    default configuration a cluster works before, and without, the first ECDS response; it says nothing of a
+    halt, since a cluster may come while the fleet is halted.
     """
     source = ExtensionConfigSource(
         config_source=over_ads(),
-        default_config=filter_config(filter_wire(FilterConfig())),
+        default_config=filter_config(None),
         apply_default_config_without_warming=True,
         type_urls=[TYPE_URL + FILTER_TYPE],
     )
