@@ -7,11 +7,11 @@ from fastapi import Depends, Header, Path, Query
 from starlette.requests import Request
 
 from api.bodies import MAX_CONFIGURATION, read_document
-from api.paging import DEFAULT_LIMIT, MAX_LIMIT, Page
+from api.paging import Page
 from api.parts import Parts
 from api.preconditions import Preconditions
 from brownout.ports import FleetStatus
-from brownout.service import Service
+from brownout.service import DEFAULT_LIMIT, MAX_LIMIT, Service
 
 
 @dataclass(frozen=True, slots=True)

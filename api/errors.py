@@ -1,7 +1,5 @@
 """From exceptions to problems: whatever is raised, the client gets RFC 9457."""
 
-from collections.abc import Callable
-
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -21,10 +19,12 @@ from api.problems import (
     respond,
 )
 from brownout.domain import Conflict, NotFound, StaleRevision, ValidationFailed
+from brownout.profile.errors import found
 from brownout.store import StoreUnavailable
 
 _MESSAGES = {
     "int_parsing": "expected a whole number",
+    "int_parsing_size": "expected a whole number",
     "bool_parsing": "expected true or false",
     "greater_than_equal": "expected at least {ge}",
     "less_than_equal": "expected at most {le}",
@@ -62,10 +62,10 @@ def _parameter(details: dict[str, object]) -> tuple[str, str]:
     message = (
         template.format(**(context if isinstance(context, dict) else {})) if template else str(details["msg"])
     )
-    return name, f"{message}, not {details.get('input')!r}"
+    return name, f"{message}, found {found(details.get('input'))}"
 
 
-def install(app: FastAPI, operations: Callable[[], Operations]) -> None:
+def install(app: FastAPI, operations: Operations) -> None:
     """Make `app` answer every error that can be expected with a problem (`api.failures` has the others).
 
     Args:
@@ -79,7 +79,7 @@ def install(app: FastAPI, operations: Callable[[], Operations]) -> None:
     async def handle_http(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code in {404, 405}:
             # Only routing raises these here; one route's own `Allow` would leave out those of its siblings.
-            return respond(operations().unrouted(request.method, request.url.path))
+            return respond(operations.unrouted(request.method, request.url.path))
         return await handle(request, error)
 
     app.add_exception_handler(HTTPException, handle_http)

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from api.problems import Invalid
+from brownout.service import DEFAULT_LIMIT
 
 T = TypeVar("T")
-
-DEFAULT_LIMIT = 100
-MAX_LIMIT = 1000
 
 
 def encode_cursor(position: str) -> str:

@@ -1,16 +1,14 @@
 """What the API shows of the objects of the core."""
 
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from brownout.domain import Catalog, Revision
 from brownout.ports import FleetStatus, NodeStatus
+from brownout.profile.scalars import plain_number
+from brownout.profile.timestamps import format_timestamp
 from brownout.service import Plan
-
-
-def instant(value: datetime) -> str:
-    """RFC 3339 in UTC."""
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def node_view(node: NodeStatus) -> dict[str, Any]:
@@ -19,21 +17,34 @@ def node_view(node: NodeStatus) -> dict[str, Any]:
         "id": node.id,
         "fleet": node.fleet,
         "connected": node.connected,
-        "since": instant(node.since),
+        "since": format_timestamp(node.since),
         "version": node.version,
         "locality": dict(node.locality),
-        "metadata": dict(node.metadata),
+        "metadata": _plain(node.metadata),
         "schema_version": node.schema_version,
         "acknowledged": {
-            kind: {"version": each.version, "revision": each.revision, "at": instant(each.at)}
+            kind: {"version": each.version, "revision": each.revision, "at": format_timestamp(each.at)}
             for kind, each in node.acknowledged.items()
         },
         "rejected": {
-            kind: {"text": each.text, "finding": each.finding, "at": instant(each.at)}
+            kind: {"text": each.text, "finding": each.finding, "at": format_timestamp(each.at)}
             for kind, each in node.rejected.items()
         },
         "refused": node.refused,
     }
+
+
+def _plain(value: Any) -> Any:
+    """Metadata as people write it: protobuf's Struct has floats only."""
+    match value:
+        case float():
+            return plain_number(value) if isfinite(value) else str(value)
+        case Mapping():
+            return {key: _plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case _:
+            return value
 
 
 def progress_view(catalog: Catalog, status: FleetStatus, fleet: str) -> dict[str, Any]:
@@ -56,7 +67,7 @@ def revision_view(revision: Revision) -> dict[str, Any]:
     """A revision as `Revision` describes it."""
     return {
         "number": revision.number,
-        "at": instant(revision.at),
+        "at": format_timestamp(revision.at),
         "actor": revision.actor,
         "action": revision.action,
         "kind": revision.kind,

@@ -36,10 +36,16 @@ async def follow(
     """Server-sent events without end; a reader that comes back with `Last-Event-ID` misses no revision."""
     if fleet is not None:
         parts.service.get_fleet(fleet)
-    if last_event_id is not None and not last_event_id.isdecimal():
-        raise Malformed("Last-Event-ID is not readable", [("Last-Event-ID", "expected a revision's number")])
-    seen = parts.service.catalog.revision if last_event_id is None else int(last_event_id)
+    seen = parts.service.catalog.revision
+    if last_event_id is not None:
+        seen = min(seen, _number(last_event_id))  # a store may have been restored from before that
     return parts.streams.respond(lambda: _revisions(parts, fleet, seen), lambda: _nodes(parts, fleet))
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 20):
+        raise Malformed("Last-Event-ID is not readable", [("Last-Event-ID", "expected a revision's number")])
+    return int(text)
 
 
 async def _revisions(parts: Parts, fleet: str | None, seen: int) -> AsyncIterator[Event]:

@@ -17,7 +17,7 @@ from brownout.domain import (
 )
 from brownout.service import edits
 from brownout.service.core import Core
-from brownout.service.paging import page
+from brownout.service.paging import DEFAULT_LIMIT, page
 from brownout.service.parsing import parse_endpoint, parse_fault
 from brownout.service.results import Page, Written
 
@@ -34,7 +34,7 @@ class Endpoints(Core):
         return stored
 
     def list_endpoints(
-        self, fleet: str, *, limit: int = 100, cursor: str | None = None
+        self, fleet: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
     ) -> Page[Stored[Endpoint]]:
         """Return a page of the endpoints in the fleet's order."""
         items = self._endpoints(fleet)

@@ -18,7 +18,7 @@ from brownout.profile import Behavior, load_profile
 from brownout.service import edits
 from brownout.service.core import Core
 from brownout.service.edits import M
-from brownout.service.paging import page
+from brownout.service.paging import DEFAULT_LIMIT, page
 from brownout.service.parsing import parse_named
 from brownout.service.results import Page, Written
 
@@ -38,15 +38,19 @@ class Entities(Core):
         """Return a fleet; `catalog.halted(name)` tells whether it is halted."""
         return _found("fleet", name, self.catalog.fleets)
 
-    def list_profiles(self, *, limit: int = 100, cursor: str | None = None) -> Page[Stored[Profile]]:
+    def list_profiles(
+        self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[Stored[Profile]]:
         """Return a page of the profiles, in the order of their names."""
         return _listed(self.catalog.profiles, limit, cursor)
 
-    def list_upstreams(self, *, limit: int = 100, cursor: str | None = None) -> Page[Stored[Upstream]]:
+    def list_upstreams(
+        self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[Stored[Upstream]]:
         """Return a page of the upstreams, in the order of their names."""
         return _listed(self.catalog.upstreams, limit, cursor)
 
-    def list_fleets(self, *, limit: int = 100, cursor: str | None = None) -> Page[Stored[Fleet]]:
+    def list_fleets(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Stored[Fleet]]:
         """Return a page of the fleets, in the order of their names."""
         return _listed(self.catalog.fleets, limit, cursor)
 

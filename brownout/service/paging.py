@@ -8,7 +8,9 @@ from brownout.service.results import Page
 
 T = TypeVar("T")
 
+DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
+"""Items of a page."""
 
 
 def checked_limit(limit: int) -> int:

@@ -9,7 +9,7 @@ from brownout.service.configuration import export_configuration, parse_configura
 from brownout.service.endpoints import Endpoints
 from brownout.service.entities import Entities
 from brownout.service.halts import Halts
-from brownout.service.paging import checked_limit
+from brownout.service.paging import DEFAULT_LIMIT, checked_limit
 from brownout.service.reconciling import reconcile, restore
 from brownout.service.results import Change, Page, Plan
 
@@ -75,7 +75,7 @@ class Service(Entities, Endpoints, Halts):
         kind: Kind | None = None,
         key: str | None = None,
         fleet: str | None = None,
-        limit: int = 100,
+        limit: int = DEFAULT_LIMIT,
         cursor: str | None = None,
     ) -> Page[Revision]:
         """Return a page of the audit trail, newest first.

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import math
 import socket
 import tempfile
 import threading
@@ -75,7 +76,7 @@ class Nodes:
             since=NOON,
             version="1.40.0",
             locality={"region": "eu"},
-            metadata={"brownout": {"schema_version": 1}},
+            metadata={"brownout": {"schema_version": 1.0}, "weights": [0.5, 2.0], "odd": math.nan},
             schema_version=1,
             acknowledged={"rds": Acknowledged("v", revision, NOON)},
             rejected=refusal if rejected else {},  # type: ignore[arg-type]  # a literal's key

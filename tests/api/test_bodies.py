@@ -58,7 +58,8 @@ def test_other_encodings_are_415(shared: RestServer) -> None:
         (b'{"a": "\xff"}', "byte 7"),
         (b"[" * 100_000, "levels"),
         (b'{"spec": {}, "spec": {}}', "spec"),
-        (b"1" * 10_000, ""),
+        (b"1" * 10_000, "expected an integer of at most 64 bits"),
+        (b'{"spec": {"seed": ' + b"1" * 10_000 + b"}}", "spec.seed expected an integer of at most 64 bits"),
     ],
 )
 def test_malformed_json_is_400_and_says_where(shared: RestServer, content: bytes, says: str) -> None:
@@ -82,6 +83,13 @@ def test_malformed_yaml_is_400_and_says_where(shared: RestServer, content: bytes
     """Syntax, duplicates, several documents, recursion."""
     problem = _problem(shared.http.put(PATH, content=content, headers=YAML), 400)
     assert says in " ".join(f"{each['path']} {each['message']}" for each in problem["errors"])
+
+
+def test_a_byte_order_mark_is_no_mistake(shared: RestServer) -> None:
+    """Some editors and shells write one."""
+    for headers in (JSON, YAML):
+        content = b"\xef\xbb\xbf" + json.dumps({"spec": SPEC}).encode()
+        assert shared.http.post("/api/v1/profiles/validate", content=content, headers=headers).is_success
 
 
 @pytest.mark.parametrize("content", [b"[]", b"5", b'"text"', b"null", b"true"])

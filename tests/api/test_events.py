@@ -68,8 +68,17 @@ def test_a_reader_that_comes_back_misses_nothing(rest: RestServer) -> None:
     with _following(rest, **{"Last-Event-ID": "7"}) as reader:
         assert reader.next()["event"] == "hello"
         assert [int(reader.next()["id"]) for _ in range(113)] == list(range(8, 121))
-    refused = rest.http.get("/api/v1/events", headers={"Last-Event-ID": "x"})
-    assert refused.status_code == 400
+    for malformed in ("x", "-1", "9" * 5000):
+        refused = rest.http.get("/api/v1/events", headers={"Last-Event-ID": malformed})
+        assert refused.status_code == 400
+
+
+def test_a_reader_that_was_further_is_told_what_comes(rest: RestServer) -> None:
+    """The store may have been restored since, from before what it saw."""
+    with _following(rest, **{"Last-Event-ID": "999"}) as reader:
+        reader.until("hello")
+        rest.http.put("/api/v1/profiles/slow", json={"spec": SPEC})
+        assert reader.until("revision")["number"] == 1
 
 
 def test_nodes_and_the_progress_of_fleets_are_told(rest: RestServer) -> None:

@@ -121,3 +121,11 @@ def test_a_fleet_returns_to_what_it_was(edge: httpx.Client) -> None:
         "pay",
         "rest",
     ]
+
+
+def test_metadata_is_shown_as_people_write_it(edge: httpx.Client, rest: RestServer) -> None:
+    """Envoy sends every number as a float, and may send what JSON has no number for."""
+    rest.soon(lambda: rest.nodes.put("edge", "a", 5))
+    [node] = edge.get("/api/v1/nodes").json()["items"]
+    assert node["metadata"] == {"brownout": {"schema_version": 1}, "weights": [0.5, 2], "odd": "nan"}
+    assert isinstance(node["metadata"]["brownout"]["schema_version"], int)
