@@ -21,7 +21,7 @@ cdef counter_t _in_flight  # matched requests of this process
 cdef const void* _config_new(void* envoy, buffer_t name, buffer_t raw) noexcept with gil:
     cdef filter_config_t* filter
     try:
-        filter = <filter_config_t*>malloc(sizeof(filter_config_t))
+        filter = <filter_config_t*>calloc(1, sizeof(filter_config_t))
         if filter == NULL:
             raise MemoryError
         filter.config = config_get(_load_filter_config, raw.data[: raw.length])
