@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Protocol
 
 import grpc
 
@@ -10,8 +10,6 @@ from xds_server.metrics import Metrics
 from xds_server.protocol.state import TypeState, Verdict
 from xds_server.session import Session
 from xds_server.wire import WireError
-
-NOT_ADMITTED: Final = "the certificate has none of the names that the fleet admits"
 
 
 class StreamEnd(Exception):  # noqa: N818 (it is how a stream ends, not always an error)
@@ -57,9 +55,9 @@ class Connection:
             self._metrics.queue.inc()
         self._news.set()
 
-    def dismiss(self) -> None:
-        """End the stream: its certificate is no longer one of the fleet's."""
-        self.close(StreamEnd(grpc.StatusCode.PERMISSION_DENIED, NOT_ADMITTED))
+    def dismiss(self, why: str) -> None:
+        """End the stream: its node is kept out."""
+        self.close(StreamEnd(grpc.StatusCode.PERMISSION_DENIED, why))
 
     def close(self, end: StreamEnd | None) -> None:
         """End the stream, with a status or (None) in peace; the response that is being sent is sent."""

@@ -19,7 +19,7 @@ class Member(Protocol):
     def wake(self) -> None:
         """Note that `snapshot` has other content; must not block."""
 
-    def dismiss(self) -> None:
+    def dismiss(self, why: str) -> None:
         """End it: its certificate is no longer one of the fleet's."""
 
 
@@ -55,8 +55,8 @@ class Channel:
         self.program, self.halted = program, halted
         self._snapshots.clear()
         for member in self.members:
-            if not program.admits(member.names):
-                member.dismiss()
+            if (why := program.refusal(member.names)) is not None:
+                member.dismiss(why)
                 continue
             before, member.snapshot = member.snapshot, self.snapshot(member.node)
             if not member.snapshot.same_as(before):
@@ -93,6 +93,10 @@ class Hub:
             found = self._channels[fleet] = Channel(fleet)
             self._refresh(found)
         return found
+
+    def refusal(self, fleet: str, names: CertificateNames | None) -> str | None:
+        """Return why an Envoy with such a certificate (None: with none) may not join; None when it may."""
+        return self._programs.get(fleet, NO_FLEET).refusal(names)
 
     def nodes(self, fleet: str) -> Iterable[Node]:
         """Return the nodes that have a stream."""

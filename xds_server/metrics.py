@@ -75,6 +75,7 @@ class Metrics(Collector):
         self.acks = _per_type()
         self.nacks = _per_type()
         self.latency = {kind: Times() for kind in ORDER}
+        self.refused = Tally()
         self.queue = Tally()
         self.problems = Tally()
         self.push = Times()
@@ -89,6 +90,9 @@ class Metrics(Collector):
         yield _counter("sent_bytes", "Bytes of responses sent", self.bytes)
         yield _counter("acks", "Responses that an Envoy accepted", self.acks)
         yield _counter("nacks", "Responses that an Envoy rejected", self.nacks)
+        yield CounterMetricFamily(
+            f"{_PREFIX}refused", "Streams that were refused: nodes kept out", value=self.refused.value
+        )
         yield _gauge(
             "queue_depth", "Streams that were told of a change and have not sent it yet", {"": self.queue}
         )

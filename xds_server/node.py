@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from envoy_data_plane.envoy.config.core.v3 import Node as EnvoyNode
+
+from brownout.ports import NodeStatus
 
 _META = "brownout"
 
@@ -34,6 +37,20 @@ class Node:
         ours = self.metadata.get(_META)
         found = ours.get("schema_version") if isinstance(ours, Mapping) else None
         return int(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+    def refused(self, why: str) -> NodeStatus:
+        """Return the state of a node that is kept out of its fleet."""
+        return NodeStatus(
+            id=self.id,
+            fleet=self.fleet,
+            connected=False,
+            since=datetime.now(UTC),
+            version=self.version,
+            locality=self.locality,
+            metadata=self.metadata,
+            schema_version=self.schema_version,
+            refused=why,
+        )
 
     @classmethod
     def parse(cls, data: bytes) -> "Node":

@@ -52,9 +52,13 @@ class Program:
         self._built: dict[object, ResourceSet] = {}
         self._previous: Mapping[str, ResourceSet] = {}
 
-    def admits(self, names: CertificateNames | None) -> bool:
-        """Whether an Envoy with such a certificate, or None with none, may have it."""
-        return self._fleet is None or self._fleet.admits(names)
+    def refusal(self, names: CertificateNames | None) -> str | None:
+        """Return why an Envoy with such a certificate (None: with none) may not have it; None when it may."""
+        if self._fleet is None or self._fleet.admits(names):
+            return None
+        if names is None:
+            return f"fleet {self._fleet.name!r} requires a certificate, and the connection shows none"
+        return f"the certificate shown has no name that fleet {self._fleet.name!r} takes; it has {names}"
 
     def target(self, node: Node) -> Target:
         """Return which snapshot `node` gets."""

@@ -1,16 +1,20 @@
 """The nodes: those that are connected, and for a while those that were."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from brownout.ports import Convergence, NodeEvent, NodeStatus
+from xds_server.absent import Absent
 from xds_server.hub import Hub
 from xds_server.options import Options
 
-EventKind = Literal["connected", "disconnected", "acknowledged", "rejected", "forgotten"]
+_log = logging.getLogger(__name__)
+
+EventKind = Literal["connected", "disconnected", "refused", "acknowledged", "rejected", "forgotten"]
 
 _BACKLOG = 4096
 """Events that a reader may be behind before it misses the oldest."""
@@ -49,7 +53,8 @@ class Registry:
         self._options = options
         self._now = now
         self._sessions: dict[str, set[Session]] = {}
-        self._departed: dict[tuple[str, str], NodeStatus] = {}
+        self._departed = Absent()
+        self._refused = Absent()
         self._readers: set[asyncio.Queue[NodeEvent]] = set()
 
     # -- brownout.ports.FleetStatus
@@ -59,7 +64,7 @@ class Registry:
         self._forget()
         fleets = self._sessions if fleet is None else [fleet]
         found = [each.status() for name in fleets for each in self._sessions.get(name, ())]
-        found += [each for each in self._departed.values() if fleet in (None, each.fleet)]
+        found += [*self._departed.listed(fleet), *self._refused.listed(fleet)]
         return sorted(found, key=lambda each: (each.fleet, not each.connected, each.id, each.since))
 
     def converged(self, fleet: str) -> Convergence:
@@ -92,8 +97,21 @@ class Registry:
         """Note a new stream."""
         self._sessions.setdefault(session.fleet, set()).add(session)
         status = session.status()
-        self._departed.pop((status.fleet, status.id), None)
+        self._departed.drop(status)
+        self._refused.drop(status)
         self.tell("connected", [session])
+
+    def refuse(self, node: NodeStatus) -> None:
+        """Note a node that is kept out. It tries again and again: only what is new is told and logged."""
+        known = self._refused.find(node)
+        if known is None or known.refused != node.refused:
+            _log.warning("%s is kept out: %s", node.id, node.refused)
+            self._departed.drop(node)
+            self._refused.note(node, self._now())
+            self._emit("refused", node)
+        else:
+            self._refused.note(known, self._now())
+        self._forget()
 
     def leave(self, session: Session) -> None:
         """Note the end of a stream."""
@@ -102,9 +120,11 @@ class Registry:
         if not sessions:
             self._sessions.pop(session.fleet, None)
         status = replace(session.status(), connected=False, since=self._now())
+        if status.refused is not None:
+            self.refuse(status)
+            return
         if all(each.status().id != status.id for each in sessions):
-            self._departed.pop((status.fleet, status.id), None)
-            self._departed[status.fleet, status.id] = status
+            self._departed.note(status, self._now())
         self._forget()
         self._emit("disconnected", status)
 
@@ -121,10 +141,8 @@ class Registry:
             queue.put_nowait(NodeEvent(kind, status))
 
     def _forget(self) -> None:
-        """Drop those that left too long ago; the mapping is in the order of leaving."""
+        """Drop those of which there is no sign any more."""
         limit = self._now() - self._options.remember
-        for key, status in list(self._departed.items()):
-            if status.since > limit and len(self._departed) <= self._options.remember_count:
-                break
-            del self._departed[key]
-            self._emit("forgotten", status)
+        for absent in (self._departed, self._refused):
+            for status in absent.forget(limit, self._options.remember_count):
+                self._emit("forgotten", status)

@@ -10,7 +10,7 @@ import grpc
 from prometheus_client import CollectorRegistry
 
 from brownout.domain import Catalog
-from xds_server.connection import NOT_ADMITTED, Connection, StreamEnd
+from xds_server.connection import Connection, StreamEnd
 from xds_server.finding import finding
 from xds_server.hub import Hub
 from xds_server.metrics import Metrics
@@ -176,10 +176,12 @@ class XdsServer:
             return
         request = parse(first, delta=delta)
         node = identify(request)
-        channel, names = self._hub.channel(node.fleet), transport.peer_names()
-        if not channel.program.admits(names):
-            raise StreamEnd(grpc.StatusCode.PERMISSION_DENIED, NOT_ADMITTED)
-        session = Session(node, names, channel, connection, delta=delta)
+        names = transport.peer_names()
+        if (why := self._hub.refusal(node.fleet, names)) is not None:
+            self._metrics.refused.inc()
+            self.status.refuse(node.refused(why))
+            raise StreamEnd(grpc.StatusCode.PERMISSION_DENIED, why)
+        session = Session(node, names, self._hub.channel(node.fleet), connection, delta=delta)
         self._hub.join(session)
         self.status.enter(session)
         try:

@@ -32,8 +32,8 @@ class Stream(Protocol):
     def wake(self) -> None:
         """Note that something may be due."""
 
-    def dismiss(self) -> None:
-        """End it: its certificate is no longer one of the fleet's."""
+    def dismiss(self, why: str) -> None:
+        """End it: its node is kept out."""
 
 
 class Session:
@@ -61,7 +61,8 @@ class Session:
         self.channel = channel
         self.delta = delta
         self.wake = stream.wake
-        self.dismiss = stream.dismiss
+        self._stream = stream
+        self._refused: str | None = None
         self._since = datetime.now(UTC)
         self._state = StreamState(stream.new_nonce, delta=delta)
         self._sent: dict[TypeInfo, Sent] = {}
@@ -122,6 +123,11 @@ class Session:
 
     # -- the node
 
+    def dismiss(self, why: str) -> None:
+        """End the stream: its certificate is no longer one of the fleet's."""
+        self._refused = why
+        self._stream.dismiss(why)
+
     @property
     def fleet(self) -> str:
         """The node's fleet."""
@@ -168,4 +174,5 @@ class Session:
             schema_version=node.schema_version,
             acknowledged=acknowledged,
             rejected=rejected,
+            refused=self._refused,
         )

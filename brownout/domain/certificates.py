@@ -13,6 +13,7 @@ from brownout.profile.errors import quoted
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/*?#]+(/[^\s*]*)?")
 _BELOW = "/*"
 _ONE_LABEL = "*."
+_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,9 @@ class CertificateNames:
     uris: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return ", ".join((*self.uris, *self.dns)) or "no DNS name and no URI"
+        listed = ", ".join((*self.uris, *self.dns)) or "no DNS name and no URI"
+        short = listed if len(listed) <= _SHOWN else f"{listed[:_SHOWN]}…"
+        return "".join(each if each.isprintable() else "?" for each in short)
 
     def match(self, patterns: Iterable[str]) -> bool:
         """Whether one of the names is what one of `patterns` says."""
