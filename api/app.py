@@ -18,6 +18,7 @@ from api.operations import Operations
 from api.parts import Catalogs, Parts
 from api.routes import (
     configuration,
+    damaged,
     endpoints,
     events,
     faults,
@@ -32,7 +33,19 @@ from api.routes import (
 from brownout.ports import FleetStatus
 from brownout.service import Service
 
-_RESOURCES = (profiles, upstreams, fleets, endpoints, faults, configuration, halts, nodes, revisions, events)
+_RESOURCES = (
+    profiles,
+    upstreams,
+    fleets,
+    endpoints,
+    faults,
+    configuration,
+    halts,
+    nodes,
+    revisions,
+    damaged,
+    events,
+)
 
 
 class Api(FastAPI):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from brownout.domain import Catalog, Revision
+from brownout.domain import Catalog, Damage, Revision
 from brownout.ports import FleetStatus, NodeStatus
 from brownout.profile.scalars import plain_number
 from brownout.profile.timestamps import format_timestamp
@@ -74,6 +74,16 @@ def revision_view(revision: Revision) -> dict[str, Any]:
         "key": revision.key,
         "before": revision.before,
         "after": revision.after,
+    }
+
+
+def damage_view(damage: Damage) -> dict[str, Any]:
+    """A damaged row as `Damage` describes it."""
+    return {
+        "kind": damage.kind,
+        "key": damage.key,
+        "errors": [{"path": each.path, "message": each.message} for each in damage.errors],
+        "document": damage.document,
     }
 
 

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Self, TypeVar
 
-from brownout.domain import ALL_FLEETS, Catalog, Draft
+from brownout.domain import ALL_FLEETS, Catalog, Damage, Draft
 from brownout.store import ChangeFeed, Store, StoreUnavailable
 
 R = TypeVar("R")
@@ -53,6 +53,7 @@ class Core:
 
     async def start(self) -> None:
         """Publish what is there, and from now on what other processes commit."""
+        _warn(self._recorded.damaged.values())
         self.feed.publish(self._shown)
         if self._store.shared:
             self._following = asyncio.create_task(self._follow())
@@ -100,7 +101,8 @@ class Core:
 
     def _published(self, catalog: Catalog) -> None:
         if catalog is not self._recorded:
-            self._recorded = catalog
+            before, self._recorded = self._recorded.damaged, catalog
+            _warn(each for key, each in catalog.damaged.items() if key not in before)
             self._show()
 
     def _show(self) -> None:
@@ -114,3 +116,9 @@ class Core:
             shown = self._recorded if same else replace(self._recorded, halts=frozenset(halts))
             self._shown, self._shown_of = shown, self._recorded
             self.feed.publish(shown)
+
+
+def _warn(damaged: Iterable[Damage]) -> None:
+    for each in damaged:
+        errors = "; ".join(map(str, each.errors))
+        _log.warning("the stored %s %r is damaged and left out: %s", each.kind, each.key, errors)

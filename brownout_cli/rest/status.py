@@ -65,13 +65,23 @@ def _print_rejections(nodes: Iterable[dict[str, Any]]) -> None:
                 stdout().print(f"  {escape(rejection['finding'])}")
 
 
+def _print_damage(damaged: Iterable[dict[str, Any]]) -> None:
+    for each in damaged:
+        what = f"{each['kind']} {each['key']} is damaged and left out"
+        stdout().print(f"[red]{escape(what)}[/red]")
+        for error in each["errors"]:
+            where = f"{error['path']}: " if error["path"] else ""
+            stdout().print(f"  {escape(where + error['message'])}")
+
+
 def status(fleet: Fleet = None, *, server: Server = DEFAULT_SERVER, as_json: Json = False) -> None:
     """Show the fleets, their nodes, what these have acknowledged and what they rejected."""
     with talking(server, as_json=as_json) as client:
         fleets = _collect(client, fleet)
+        damaged = client.items(path_of("damaged"))
     nodes = [node for each in fleets for node in each.pop("listed")]
     if as_json:
-        print_json({"fleets": fleets, "nodes": nodes})
+        print_json({"fleets": fleets, "nodes": nodes, "damaged": damaged})
         return
     print_table(
         ("FLEET", "MODE", "ENDPOINTS", "FAULTS", "NODES", "REVISION", "STATE"),
@@ -89,6 +99,7 @@ def status(fleet: Fleet = None, *, server: Server = DEFAULT_SERVER, as_json: Jso
         ),
         empty="no fleet is configured",
     )
+    _print_damage(damaged)
     if not nodes:
         return
     stdout().print()

@@ -1,9 +1,13 @@
 """Halts, nodes, revisions."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import httpx
 import pytest
 
-from tests.api.samples import CONFIGURATION, FLEET
+from tests.api.samples import CONFIGURATION, FLEET, SPEC
 from tests.api.serving import RestServer
 
 
@@ -129,3 +133,25 @@ def test_metadata_is_shown_as_people_write_it(edge: httpx.Client, rest: RestServ
     [node] = edge.get("/api/v1/nodes").json()["items"]
     assert node["metadata"] == {"brownout": {"schema_version": 1}, "weights": [0.5, 2], "odd": "nan"}
     assert isinstance(node["metadata"]["brownout"]["schema_version"], int)
+
+
+def test_what_is_damaged_is_listed(tmp_path: Path) -> None:
+    """With what is wrong, and what is stored; replacing it ends that."""
+    with RestServer(tmp_path) as before:
+        before.http.post("/api/v1/config/apply", json=CONFIGURATION)
+        before.http.put("/api/v1/fleets/edge/endpoints/pay/fault", json={"profile": "slow"})
+        assert before.http.get("/api/v1/damaged").json() == {"items": [], "next": None}
+    with closing(sqlite3.connect(tmp_path / "brownout.db")) as database, database:
+        database.execute("UPDATE profiles SET document = '{\"name\": \"slow\"}' WHERE name = 'slow'")
+    with RestServer(tmp_path) as rest:
+        endpoint, profile = rest.http.get("/api/v1/damaged").json()["items"]
+        assert profile == {
+            "kind": "profile",
+            "key": "slow",
+            "errors": [{"path": "spec", "message": "is required"}],
+            "document": {"name": "slow"},
+        }
+        assert (endpoint["kind"], endpoint["key"]) == ("endpoint", "edge/pay")
+        assert [each["path"] for each in endpoint["errors"]] == ["fault.profile"]
+        rest.http.put("/api/v1/profiles/slow", json={"spec": SPEC})
+        assert rest.http.get("/api/v1/damaged").json()["items"] == []

@@ -132,8 +132,10 @@ async def test_endpoints_are_listed_in_their_order(filled: Service) -> None:
         filled.list_endpoints("edge", cursor=first.next)
 
 
-async def test_a_damaged_endpoint_of_no_fleet_can_be_deleted(tmp_path: Path) -> None:
-    """Else it would keep its profile and its upstream in use for ever."""
+async def test_a_damaged_endpoint_of_no_fleet_can_be_deleted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else it would keep its profile and its upstream in use for ever; the log tells of it."""
     file = tmp_path / "brownout.db"
     migrate(str(file))
     with Store(str(file)) as store:
@@ -141,6 +143,8 @@ async def test_a_damaged_endpoint_of_no_fleet_can_be_deleted(tmp_path: Path) -> 
     with closing(connect(file)) as rows, rows:
         rows.execute("UPDATE endpoints SET fleet = 'gone'")
     async with Service(Store(str(file))) as service:
+        expected = "the stored endpoint 'gone/pay' is damaged and left out: its fleet 'gone' does not exist"
+        assert expected in caplog.messages
         with pytest.raises(Conflict, match="used by endpoint gone/pay"):
             await service.delete_profile("slow", actor="ann")
         await service.delete_endpoint("gone", "pay", actor="ann")

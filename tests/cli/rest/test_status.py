@@ -4,6 +4,7 @@ import http.server
 import sqlite3
 import threading
 from contextlib import closing
+from pathlib import Path
 
 from tests.api.samples import CONFIGURATION
 from tests.api.serving import RestServer
@@ -61,6 +62,20 @@ def test_status_as_json(cli: Cli, rest: RestServer) -> None:
     ]
     assert [each["id"] for each in shown["nodes"]] == ["a"]
     assert cli.run("status", "nope").exit_code == 1
+
+
+def test_status_shows_what_is_damaged(tmp_path: Path) -> None:
+    """With what is wrong with it."""
+    with RestServer(tmp_path) as rest:
+        rest.http.post("/api/v1/config/apply", json=CONFIGURATION)
+    with closing(sqlite3.connect(rest.database)) as database, database:
+        database.execute("UPDATE upstreams SET document = '5'")
+    with RestServer(tmp_path) as rest:
+        shown = Cli(rest.url).ok("status")
+        assert Cli(rest.url).json("status")["damaged"][-1]["kind"] == "upstream"
+    name = CONFIGURATION["upstreams"][0]["name"]
+    assert f"upstream {name} is damaged and left out\n  expected a mapping" in shown
+    assert "upstream: there is no upstream" in shown
 
 
 def test_halt_and_resume(cli: Cli, rest: RestServer) -> None:
