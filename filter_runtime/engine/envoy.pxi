@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport INT64_MAX
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 
 from filter_runtime.engine.abi cimport (
     CONTINUE, LOG_ERROR, RESPONSE_HEADERS, STOP, STOP_ALL_AND_WATERMARK, TABLE_CAPSULE, TABLE_TAG, buffer_t, c_bool,
@@ -12,6 +12,7 @@ from filter_runtime.engine.abi cimport (
     scheduler_commit, scheduler_delete, scheduler_new, table_t, text, worker_index
 )
 from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, fields_t
+from filter_runtime.engine.heap cimport heap_add, heap_remove, heap_t
 from filter_runtime.engine.metrics cimport (
     CLASSED, DELAYED, EXPIRED, INJECTED, SKIPPED, STATUS_CLASSES, count, count_class, filter_config_t, lower_gauge,
     raise_gauge, record_us
@@ -36,4 +37,5 @@ from filter_runtime.engine.worker cimport become_timer_thread, on_timer_thread, 
 include "configs.pxi"
 include "timers.pxi"
 include "hooks.pxi"
+include "response.pxi"
 include "table.pxi"

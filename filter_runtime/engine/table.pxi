@@ -1,4 +1,4 @@
-# What happens once a filter's configuration is accepted or refused, and the table of hooks that the loader takes.
+# The hooks of configurations, on Envoy's main thread under the GIL, and the table of all hooks that the loader takes.
 
 cdef object _load_filter_config = None
 cdef object _load_route_config = None
@@ -26,6 +26,42 @@ cdef void _log_refusal(str level, object error) noexcept:
     for line in str(error).splitlines() or [type(error).__name__]:
         message = f"brownout: {level} configuration refused: {line}".encode("utf-8", "replace")
         envoy_log(LOG_ERROR, text(message, len(message)))
+
+
+cdef const void* _config_new(void* envoy, buffer_t name, buffer_t raw) noexcept with gil:
+    cdef filter_config_t* filter
+    try:
+        filter = <filter_config_t*>calloc(1, sizeof(filter_config_t))
+        if filter == NULL:
+            raise MemoryError
+        filter.config = config_get(_load_filter_config, raw.data[: raw.length])
+    except BaseException as error:
+        free(filter)
+        _log_refusal("filter", error)
+        return NULL
+    _define_metrics(envoy, filter)
+    if raw.length:
+        # The last one built decides for the process; none at all says nothing.
+        timers_halt(filter.config.halted)
+    return filter
+
+
+cdef void _config_destroy(const void* module) noexcept nogil:
+    cdef filter_config_t* filter = <filter_config_t*>module
+    config_release(filter.config)
+    free(filter)
+
+
+cdef const void* _route_config_new(buffer_t name, buffer_t raw) noexcept with gil:
+    try:
+        return config_get(_load_route_config, raw.data[: raw.length])
+    except BaseException as error:
+        _log_refusal("route", error)
+        return NULL
+
+
+cdef void _route_config_destroy(const void* module) noexcept nogil:
+    config_release(<config_t*>module)
 
 
 cdef table_t _table

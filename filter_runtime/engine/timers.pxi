@@ -12,7 +12,6 @@
 
 cdef enum:
     LANES = 64
-    HEAP_START = 256
     # The thread wakes this much ahead, since waking takes about as long, and spins for what is left of it.
     LEAD_NS = 40000
     # What `scheduled` is told.
@@ -25,10 +24,6 @@ cdef struct lane_t:
     void* cancelled
     char _apart[112]
 
-cdef struct slot_t:
-    int64_t deadline
-    stream_t* stream
-
 cdef struct timers_t:
     lane_t lanes[LANES]
     int64_t lanes_used  # atomic: those beyond were never handed anything
@@ -37,9 +32,7 @@ cdef struct timers_t:
     int64_t halted  # atomic: nothing is injected
     int64_t sleeps_until  # atomic: 0 while awake
     uint32_t bell
-    slot_t* heap
-    uint32_t length
-    uint32_t capacity
+    heap_t heap  # of the thread alone
 
 cdef timers_t _timers
 
@@ -103,7 +96,7 @@ cdef void* _timer_thread(void* unused) noexcept nogil:
             _fire_all()
         _fire_due()
         bell = ticket(&_timers.bell)
-        until = _timers.heap[0].deadline if _timers.length else INT64_MAX
+        until = _timers.heap.slots[0].deadline if _timers.heap.length else INT64_MAX
         write_word(&_timers.sleeps_until, until)
         # Whoever handed something over before it could see that this thread sleeps is found here.
         if _nothing_handed_over():
@@ -130,35 +123,35 @@ cdef void _collect() noexcept nogil:
         while armed != NULL:
             stream = armed
             armed = stream.timer.next_armed
-            if not _heap_add(stream):
+            if not heap_add(&_timers.heap, stream):
                 _fire(stream, EVENT_DUE)
         while cancelled != NULL:
             stream = cancelled
             cancelled = stream.timer.next_cancelled
             if stream.timer.heap_index != NOT_IN_HEAP:
-                _heap_remove(stream.timer.heap_index)
+                heap_remove(&_timers.heap, stream.timer.heap_index)
             _let_go(stream)
 
 
 cdef void _fire_due() noexcept nogil:
     cdef int64_t now
     cdef stream_t* stream
-    if not _timers.length:
+    if not _timers.heap.length:
         return
     now = clock_ns(CLOCK_MONOTONIC)
-    while _timers.length and _timers.heap[0].deadline <= now + LEAD_NS:
-        stream = _timers.heap[0].stream
+    while _timers.heap.length and _timers.heap.slots[0].deadline <= now + LEAD_NS:
+        stream = _timers.heap.slots[0].stream
         while now < stream.timer.deadline:
             now = clock_ns(CLOCK_MONOTONIC)
-        _heap_remove(0)
+        heap_remove(&_timers.heap, 0)
         _fire(stream, EVENT_EXPIRED if stream.timer.expires else EVENT_DUE)
 
 
 cdef void _fire_all() noexcept nogil:
     cdef stream_t* stream
-    while _timers.length:
-        stream = _timers.heap[_timers.length - 1].stream
-        _heap_remove(_timers.length - 1)
+    while _timers.heap.length:
+        stream = _timers.heap.slots[_timers.heap.length - 1].stream
+        heap_remove(&_timers.heap, _timers.heap.length - 1)
         _fire(stream, EVENT_HALTED)
 
 
@@ -173,65 +166,3 @@ cdef void _fire(stream_t* stream, uint64_t event) noexcept nogil:
 cdef void _let_go(stream_t* stream) noexcept nogil:
     scheduler_delete(stream.timer.scheduler)
     stream_release(stream)
-
-
-# A binary heap by deadline; every stream knows its place, so that a cancelled one leaves at once.
-
-cdef inline void _heap_put(uint32_t index, slot_t slot) noexcept nogil:
-    _timers.heap[index] = slot
-    slot.stream.timer.heap_index = index
-
-
-cdef bint _heap_add(stream_t* stream) noexcept nogil:
-    cdef slot_t* larger
-    cdef slot_t slot
-    cdef uint32_t capacity
-    if _timers.length == _timers.capacity:
-        capacity = 2 * _timers.capacity if _timers.capacity else HEAP_START
-        larger = <slot_t*>realloc(_timers.heap, capacity * sizeof(slot_t))
-        if larger == NULL:
-            return False
-        _timers.heap = larger
-        _timers.capacity = capacity
-    slot.deadline = stream.timer.deadline
-    slot.stream = stream
-    _timers.length += 1
-    _sift_up(_timers.length - 1, slot)
-    return True
-
-
-cdef void _heap_remove(uint32_t index) noexcept nogil:
-    cdef slot_t last
-    _timers.heap[index].stream.timer.heap_index = NOT_IN_HEAP
-    _timers.length -= 1
-    if index == _timers.length:
-        return
-    last = _timers.heap[_timers.length]
-    if index and last.deadline < _timers.heap[(index - 1) // 2].deadline:
-        _sift_up(index, last)
-    else:
-        _sift_down(index, last)
-
-
-cdef void _sift_up(uint32_t index, slot_t slot) noexcept nogil:
-    cdef uint32_t above
-    while index:
-        above = (index - 1) // 2
-        if _timers.heap[above].deadline <= slot.deadline:
-            break
-        _heap_put(index, _timers.heap[above])
-        index = above
-    _heap_put(index, slot)
-
-
-cdef void _sift_down(uint32_t index, slot_t slot) noexcept nogil:
-    cdef uint32_t below = 2 * index + 1
-    while below < _timers.length:
-        if below + 1 < _timers.length and _timers.heap[below + 1].deadline < _timers.heap[below].deadline:
-            below += 1
-        if slot.deadline <= _timers.heap[below].deadline:
-            break
-        _heap_put(index, _timers.heap[below])
-        index = below
-        below = 2 * index + 1
-    _heap_put(index, slot)

@@ -110,7 +110,7 @@ def test_expiry_lets_go_what_is_held(upstream: Upstream, version: str) -> None:
 
 def test_until_it_expires_a_fault_injects(upstream: Upstream) -> None:
     """A deadline in the future changes nothing."""
-    rule = profile(response(503, "10ms"), expires_at=soon(3600))
+    rule = profile(response(503, "200ms"), expires_at=soon(3600))
     with EnvoyProcess(static_bootstrap(upstream.port, routes=[route("/", rule)])) as envoy:
         answer = exchange(envoy.address())
         assert answer.status == 503

@@ -20,7 +20,7 @@ from tests.support import (
 from .profiles import always
 
 ROUTES = [
-    route("/delayed", always(200, "5ms")),
+    route("/delayed", always(200, "200ms")),
     route("/injected/2", always(201)),
     route("/injected/3", always(302)),
     route("/injected/4", always(404)),
@@ -91,7 +91,7 @@ def test_histograms_of_target_and_added_delay(upstream: Upstream) -> None:
         wait_until(lambda: samples(envoy).get("target_us_count") == 5)  # Envoy merges them at each flush
         found = samples(envoy)
     assert found["added_us_count"] == 4
-    assert found["target_us_sum"] == pytest.approx(4 * 5000, rel=0.1)
+    assert found["target_us_sum"] == pytest.approx(4 * 200_000, rel=0.1)
     assert 0 < found["added_us_sum"] <= found["target_us_sum"] * 1.1
 
 
