@@ -75,9 +75,7 @@ class Compiler:
         for problem in problems:
             if problem not in previous.problems:
                 _log.error("fleet %s: %s", fleet.name, problem)
-        return Program(
-            common=common, entries=entries, in_filter=fleet.mode == "filter", problems=problems, fleet=fleet
-        )
+        return Program(common=common, entries=entries, in_filter=fleet.mode == "filter", problems=problems)
 
     def _backends(
         self, catalog: Catalog, entries: Iterable[Entry], problems: list[str]

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-from brownout.domain import ALL_FLEETS, CertificateNames
+from brownout.domain import ALL_FLEETS, CertificateNames, Fleet, Stored
+from xds_server.admission import Admission
 from xds_server.node import Node
 from xds_server.program import NO_FLEET, Program, Target
 from xds_server.snapshot import Snapshot
@@ -55,9 +56,6 @@ class Channel:
         self.program, self.halted = program, halted
         self._snapshots.clear()
         for member in self.members:
-            if (why := program.refusal(member.names)) is not None:
-                member.dismiss(why)
-                continue
             before, member.snapshot = member.snapshot, self.snapshot(member.node)
             if not member.snapshot.same_as(before):
                 member.wake()
@@ -69,12 +67,14 @@ class Hub:
     Attributes:
         loaded: Whether there ever was a catalog: before, nothing may be served, least of all "nothing".
         revision: Of the newest catalog.
+        admission: Who may join.
     """
 
     def __init__(self) -> None:
         self.loaded = False
         self.revision = 0
         self.halts: frozenset[str] = frozenset()
+        self.admission = Admission()
         self._programs: Mapping[str, Program] = {}
         self._channels: dict[str, Channel] = {}
 
@@ -94,10 +94,6 @@ class Hub:
             self._refresh(found)
         return found
 
-    def refusal(self, fleet: str, names: CertificateNames | None) -> str | None:
-        """Return why an Envoy with such a certificate (None: with none) may not join; None when it may."""
-        return self._programs.get(fleet, NO_FLEET).refusal(names)
-
     def nodes(self, fleet: str) -> Iterable[Node]:
         """Return the nodes that have a stream."""
         channel = self._channels.get(fleet)
@@ -115,6 +111,14 @@ class Hub:
         if channel is not None:
             channel.members.discard(member)
             self._drop_if_unused(channel)
+
+    def bind(self, fleets: Mapping[str, Stored[Fleet]]) -> None:
+        """Let nobody in, at once, whom these fleets do not take, and dismiss those who are in."""
+        for name in self.admission.update(fleets):
+            channel = self._channels.get(name)
+            for member in () if channel is None else channel.members:
+                if (why := self.admission.refusal(name, member.names)) is not None:
+                    member.dismiss(why)
 
     def halt(self, halts: frozenset[str]) -> None:
         """Switch halts, at once: nothing is compiled for that."""

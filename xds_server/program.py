@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
-from brownout.domain import CertificateNames, Fleet, NodeSelector
+from brownout.domain import NodeSelector
 from brownout.profile import canonical_json
 from xds_server.entries import Entry
 from xds_server.node import Node
@@ -37,13 +37,11 @@ class Program:
         entries: Sequence[Entry] | None = None,
         in_filter: bool = False,
         problems: Sequence[str] = (),
-        fleet: Fleet | None = None,
     ) -> None:
         self.common = common or {}
         self.entries = () if entries is None else tuple(entries)
         self.in_filter = in_filter
         self.problems = tuple(problems)
-        self._fleet = fleet
         self._exists = entries is not None
         self._selectors = _distinct(each.selector for each in self.entries)
         endpoints = [each.endpoint for each in self.entries]
@@ -51,14 +49,6 @@ class Program:
         self.profiles = frozenset(each.fault.profile for each in endpoints if each.fault is not None)
         self._built: dict[object, ResourceSet] = {}
         self._previous: Mapping[str, ResourceSet] = {}
-
-    def refusal(self, names: CertificateNames | None) -> str | None:
-        """Return why an Envoy with such a certificate (None: with none) may not have it; None when it may."""
-        if self._fleet is None or self._fleet.admits(names):
-            return None
-        if names is None:
-            return f"fleet {self._fleet.name!r} requires a certificate, and the connection shows none"
-        return f"the certificate shown has no name that fleet {self._fleet.name!r} takes; it has {names}"
 
     def target(self, node: Node) -> Target:
         """Return which snapshot `node` gets."""

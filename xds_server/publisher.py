@@ -25,8 +25,9 @@ class Publisher:
         self._news = asyncio.Event()
 
     def publish(self, catalog: Catalog) -> None:
-        """Deliver a catalog. A halt in it is delivered at once, the rest when it has been compiled."""
+        """Deliver a catalog. Bindings and halts in it hold at once, the rest when it has been compiled."""
         self._latest = catalog
+        self._hub.bind(catalog.fleets)
         self._hub.halt(catalog.halts)
         self._news.set()
 

@@ -177,7 +177,7 @@ class XdsServer:
         request = parse(first, delta=delta)
         node = identify(request)
         names = transport.peer_names()
-        if (why := self._hub.refusal(node.fleet, names)) is not None:
+        if (why := self._hub.admission.refusal(node.fleet, names)) is not None:
             self._metrics.refused.inc()
             self.status.refuse(node.refused(why))
             raise StreamEnd(grpc.StatusCode.PERMISSION_DENIED, why)
