@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 
 API = "/api/v1"
+_FOREIGN = "it is not of a Brownout server, or of one of another version"
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 
 
@@ -32,23 +33,42 @@ class RefusedError(Exception):
         self.problem = problem
 
 
+class Answered(dict[str, Any]):
+    """An object of an answer: a field that every server of this version sends can be relied on."""
+
+    def __missing__(self, field: str) -> Any:
+        """Say why it is not there.
+
+        Raises:
+            UnreachableError: always.
+        """
+        raise UnreachableError(f"the answer has no {field!r}: {_FOREIGN}")
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A successful answer.
 
     Attributes:
-        body: the parsed JSON, or `None` without a body.
+        body: the parsed JSON; empty without a body.
         etag: the entity tag, as it stands in the header.
     """
 
     status: int
-    body: Any
+    body: Answered
     etag: str | None
 
     @property
     def revision(self) -> int:
-        """The revision in the entity tag; 0 without one."""
-        return int((self.etag or '"0"').strip('"'))
+        """The revision in the entity tag.
+
+        Raises:
+            UnreachableError: there is none.
+        """
+        tag = (self.etag or "").strip('"')
+        if not tag.isdecimal():
+            raise UnreachableError(f"the answer has no revision: {_FOREIGN}")
+        return int(tag)
 
     @property
     def created(self) -> bool:
@@ -141,14 +161,14 @@ class Client:
 
     def _read(self, answer: httpx.Response) -> Reply:
         try:
-            body = answer.json() if answer.content else None
+            body = answer.json(object_hook=Answered) if answer.content else Answered()
         except ValueError as error:
             raise UnreachableError(
                 f"{self.server} is not a Brownout server: "
                 f"{answer.request.method} {answer.request.url.path} gave {answer.status_code} without JSON"
             ) from error
+        if not isinstance(body, Answered) or not (answer.is_success or "detail" in body):
+            raise UnreachableError(f"{self.server} is not a Brownout server: it gave {answer.status_code}")
         if answer.is_success:
             return Reply(answer.status_code, body, answer.headers.get("etag"))
-        if not isinstance(body, dict) or "detail" not in body:
-            raise UnreachableError(f"{self.server} is not a Brownout server: it gave {answer.status_code}")
         raise RefusedError(answer.status_code, {"title": "Refused", "errors": [], **body})

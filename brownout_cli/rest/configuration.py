@@ -91,10 +91,10 @@ def plan(
     merged = read_configuration(files)
     with talking(server, as_json=as_json, locate=merged.locate) as client:
         found = _send(client, "plan", merged, prune=prune)
-    if as_json:
-        print_json(found)
-    else:
-        _print(found["changes"], done="would change")
+        if as_json:
+            print_json(found)
+        else:
+            _print(found["changes"], done="would change")
 
 
 def export(*, server: Server = DEFAULT_SERVER, as_json: Json = False) -> None:

@@ -124,7 +124,7 @@ def order_endpoints(
     """Say in which order the endpoints of a fleet are tried."""
     with talking(server, as_json=as_json) as client:
         reply = client.call("PUT", path_of("fleets", fleet, "endpoints-order"), body={"endpoints": names})
-    if as_json:
-        print_json(reply.body)
-    else:
-        say(f"{fleet}: {', '.join(reply.body['endpoints'])}")
+        if as_json:
+            print_json(reply.body)
+        else:
+            say(f"{fleet}: {', '.join(reply.body['endpoints'])}")

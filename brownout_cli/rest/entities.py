@@ -47,12 +47,11 @@ def show_list(call: Call, path: str, columns: Mapping[str, Callable[[Document], 
     """Print every item of a list, as a table with the given columns."""
     with talking(call.server, as_json=call.as_json) as client:
         items = client.items(path)
+        rows = [tuple(cell(item) for cell in columns.values()) for item in items]
     if call.as_json:
         print_json(items)
     else:
-        print_table(
-            tuple(columns), (tuple(cell(item) for cell in columns.values()) for item in items), empty=empty
-        )
+        print_table(tuple(columns), rows, empty=empty)
 
 
 def show_one(call: Call, path: str) -> None:

@@ -75,9 +75,10 @@ def clear_fault(
     with talking(server, as_json=as_json) as client:
         client.call("DELETE", f"{path}/fault")
         reply = client.get(path)
+        revision = reply.revision
         if as_json:
             print_json(reply.body)
         else:
             say(f"{fleet}/{name} injects nothing")
         if wait:
-            settle(client, [fleet], reply.revision, within)
+            settle(client, [fleet], revision, within)

@@ -1,6 +1,6 @@
 """`brownout status`: fleets, nodes, and how far they are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -74,15 +74,7 @@ def _print_damage(damaged: Iterable[dict[str, Any]]) -> None:
             stdout().print(f"  {escape(where + error['message'])}")
 
 
-def status(fleet: Fleet = None, *, server: Server = DEFAULT_SERVER, as_json: Json = False) -> None:
-    """Show the fleets, their nodes, what these have acknowledged and what they rejected."""
-    with talking(server, as_json=as_json) as client:
-        fleets = _collect(client, fleet)
-        damaged = client.items(path_of("damaged"))
-    nodes = [node for each in fleets for node in each.pop("listed")]
-    if as_json:
-        print_json({"fleets": fleets, "nodes": nodes, "damaged": damaged})
-        return
+def _print_fleets(fleets: Iterable[dict[str, Any]]) -> None:
     print_table(
         ("FLEET", "MODE", "ENDPOINTS", "FAULTS", "NODES", "REVISION", "STATE"),
         (
@@ -99,7 +91,9 @@ def status(fleet: Fleet = None, *, server: Server = DEFAULT_SERVER, as_json: Jso
         ),
         empty="no fleet is configured",
     )
-    _print_damage(damaged)
+
+
+def _print_nodes(nodes: Sequence[dict[str, Any]]) -> None:
     if not nodes:
         return
     stdout().print()
@@ -119,3 +113,17 @@ def status(fleet: Fleet = None, *, server: Server = DEFAULT_SERVER, as_json: Jso
         empty="",
     )
     _print_rejections(nodes)
+
+
+def status(fleet: Fleet = None, *, server: Server = DEFAULT_SERVER, as_json: Json = False) -> None:
+    """Show the fleets, their nodes, what these have acknowledged and what they rejected."""
+    with talking(server, as_json=as_json) as client:
+        fleets = _collect(client, fleet)
+        damaged = client.items(path_of("damaged"))
+        nodes = [node for each in fleets for node in each.pop("listed")]
+        if as_json:
+            print_json({"fleets": fleets, "nodes": nodes, "damaged": damaged})
+        else:
+            _print_fleets(fleets)
+            _print_damage(damaged)
+            _print_nodes(nodes)

@@ -6,6 +6,8 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.api.samples import CONFIGURATION
 from tests.api.serving import RestServer
 from tests.cli.rest.commands import Cli
@@ -129,6 +131,49 @@ def test_another_server_is_code_3() -> None:
         thread.join()
     assert failed.exit_code == 3
     assert "is not a Brownout server" in failed.stderr
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """Something that answers every request with the same JSON."""
+
+    body = b""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    do_PUT = do_DELETE = do_POST = do_GET  # noqa: N815 (the library's names)
+
+    def log_message(self, *_: object) -> None:
+        """Be quiet."""
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b"null", b'{"path": "/", "items": [{}], "next": null}', b""])
+def test_a_server_that_speaks_json_too_is_code_3(body: bytes, tmp_path: Path) -> None:
+    """Whatever the command: `--server` may name an Envoy with a backend behind it."""
+    handler = type("Handler", (Elsewhere,), {"body": body})
+    (tmp_path / "file").write_text("{}")
+    commands = [
+        ("status",),
+        ("fault", "set", "edge/pay", "slow"),
+        ("fault", "clear", "edge/pay"),
+        ("halt",),
+        ("apply", "-f", str(tmp_path / "file")),
+        ("profile", "set", "slow", "-f", str(tmp_path / "file")),
+        ("endpoint", "list", "edge"),
+        ("endpoint", "order", "edge", "pay"),
+        ("upstream", "set", "u", "--host", "10.0.0.7:80"),
+    ]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
+        thread = threading.Thread(target=other.serve_forever)
+        thread.start()
+        cli = Cli(f"http://127.0.0.1:{other.server_port}")
+        codes = {command: cli.run(*command).exit_code for command in commands}
+        other.shutdown()
+        thread.join()
+    assert codes == dict.fromkeys(commands, 3)
 
 
 def test_the_option_goes_before_the_environment(rest: RestServer) -> None:
