@@ -1,6 +1,8 @@
 """What our own check of a rejected response finds: Envoy's text for a refused configuration names nothing."""
 
+import asyncio
 from collections.abc import Callable, Iterator
+from weakref import WeakKeyDictionary
 
 from brownout.profile import SCHEMA_VERSION, ValidationFailed, load_filter_config, load_route_config
 from xds_server import wire
@@ -15,15 +17,31 @@ _EXTENSION_CONFIG, _FILTER_CONFIG = 2, 3
 _TEXT = (_ANY_VALUE, _FILTER_CONFIG, _ANY_VALUE, _STRING_VALUE)
 
 
-def finding(node: Node, kind: TypeInfo, sent: ResourceSet) -> str | None:
-    """Return what is wrong with `sent` for `node`; None when nothing is found."""
-    if kind not in (RDS, ECDS):
+class Findings:
+    """Looks into what was rejected, in a thread, and once for all nodes that reject the same."""
+
+    def __init__(self) -> None:
+        self._tasks: WeakKeyDictionary[ResourceSet, asyncio.Task[str | None]] = WeakKeyDictionary()
+
+    async def of(self, node: Node, kind: TypeInfo, sent: ResourceSet) -> str | None:
+        """Return what is wrong with `sent` for `node`; None when nothing is found."""
+        if kind not in (RDS, ECDS):
+            return None
+        task = self._tasks.get(sent)
+        if task is None:
+            task = self._tasks[sent] = asyncio.create_task(asyncio.to_thread(_content, kind, sent))
+        found = [_schema(node), await asyncio.shield(task)]
+        return "; ".join(each for each in found if each is not None) or None
+
+
+def _schema(node: Node) -> str | None:
+    if node.schema_version is None or node.schema_version >= SCHEMA_VERSION:
         return None
+    return f"its module reads schema {node.schema_version}, what it got is schema {SCHEMA_VERSION}"
+
+
+def _content(kind: TypeInfo, sent: ResourceSet) -> str | None:
     problems: list[str] = []
-    if node.schema_version is not None and node.schema_version < SCHEMA_VERSION:
-        problems.append(
-            f"its module reads schema {node.schema_version}, what it got is schema {SCHEMA_VERSION}"
-        )
     for name in sorted(sent.names):
         body = sent[name].body
         for what, text in _route_texts(body) if kind is RDS else _filter_texts(body):

@@ -5,12 +5,14 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal, Protocol
+from functools import partial
+from typing import Final, Literal, Protocol
 
 from brownout.ports import Convergence, NodeEvent, NodeStatus
 from xds_server.absent import Absent
 from xds_server.hub import Hub
 from xds_server.options import Options
+from xds_server.standing import Standing, Standpoint
 
 _log = logging.getLogger(__name__)
 
@@ -20,8 +22,11 @@ _BACKLOG = 4096
 """Events that a reader may be behind before it misses the oldest."""
 
 
-class Session(Protocol):
+class Session(Standpoint, Protocol):
     """A stream, as the registry sees it."""
+
+    def follow(self, changed: Callable[[], None]) -> None:
+        """Call `changed` from now on when the node may stand otherwise than before."""
 
     def status(self) -> NodeStatus:
         """Return the node's state."""
@@ -30,13 +35,8 @@ class Session(Protocol):
     def fleet(self) -> str:
         """Its fleet."""
 
-    @property
-    def current(self) -> bool:
-        """Whether the node has acknowledged all that it should have."""
 
-    @property
-    def rejecting(self) -> bool:
-        """Whether a NACK is outstanding."""
+_NOBODY: Final[Standing[Session]] = Standing()
 
 
 class Registry:
@@ -52,7 +52,7 @@ class Registry:
         self._hub = hub
         self._options = options
         self._now = now
-        self._sessions: dict[str, set[Session]] = {}
+        self._standings: dict[str, Standing[Session]] = {}
         self._departed = Absent()
         self._refused = Absent()
         self._readers: set[asyncio.Queue[NodeEvent]] = set()
@@ -62,19 +62,19 @@ class Registry:
     def nodes(self, fleet: str | None = None) -> list[NodeStatus]:
         """Return the nodes of one fleet or of all, by fleet and id; those that left come last."""
         self._forget()
-        fleets = self._sessions if fleet is None else [fleet]
-        found = [each.status() for name in fleets for each in self._sessions.get(name, ())]
+        fleets = self._standings if fleet is None else [fleet]
+        found = [each.status() for name in fleets for each in self._standings.get(name, ())]
         found += [*self._departed.listed(fleet), *self._refused.listed(fleet)]
         return sorted(found, key=lambda each: (each.fleet, not each.connected, each.id, each.since))
 
     def converged(self, fleet: str) -> Convergence:
         """Return how far `fleet` is."""
-        sessions = self._sessions.get(fleet, set())
+        standing = self._standings.get(fleet, _NOBODY)
         return Convergence(
             revision=self._hub.revision,
-            nodes=len(sessions),
-            current=sum(each.current for each in sessions),
-            rejecting=sum(each.rejecting for each in sessions),
+            nodes=len(standing),
+            current=standing.current,
+            rejecting=standing.rejecting,
         )
 
     async def events(self) -> AsyncIterator[NodeEvent]:
@@ -91,11 +91,13 @@ class Registry:
 
     def sessions(self, fleet: str) -> list[Session]:
         """Return the streams of a fleet's nodes."""
-        return list(self._sessions.get(fleet, ()))
+        return list(self._standings.get(fleet, ()))
 
     def enter(self, session: Session) -> None:
         """Note a new stream."""
-        self._sessions.setdefault(session.fleet, set()).add(session)
+        standing = self._standings.setdefault(session.fleet, Standing())
+        standing.add(session)
+        session.follow(partial(standing.changed, session))
         status = session.status()
         self._departed.drop(status)
         self._refused.drop(status)
@@ -115,15 +117,15 @@ class Registry:
 
     def leave(self, session: Session) -> None:
         """Note the end of a stream."""
-        sessions = self._sessions.get(session.fleet, set())
-        sessions.discard(session)
-        if not sessions:
-            self._sessions.pop(session.fleet, None)
+        others = self._standings[session.fleet]
+        others.remove(session)
+        if not others:
+            del self._standings[session.fleet]
         status = replace(session.status(), connected=False, since=self._now())
         if status.refused is not None:
             self.refuse(status)
             return
-        if all(each.status().id != status.id for each in sessions):
+        if all(each.status().id != status.id for each in others):
             self._departed.note(status, self._now())
         self._forget()
         self._emit("disconnected", status)

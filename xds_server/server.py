@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from brownout.domain import Catalog
 from xds_server.connection import Connection, StreamEnd
-from xds_server.finding import finding
+from xds_server.finding import Findings
 from xds_server.hub import Hub
 from xds_server.metrics import Metrics
 from xds_server.opening import identify, parse
@@ -68,6 +68,7 @@ class XdsServer:
         self._hub = Hub()
         self.status = Registry(self._hub, self._options)
         self._publisher = Publisher(self._hub, self.status, self._metrics)
+        self._findings = Findings()
         self._nonces = itertools.count(1)
         self._connections: set[Connection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -211,6 +212,6 @@ class XdsServer:
         """Find out what is wrong with a rejected response, and tell the rejection."""
         node = session.node
         if state.sent is not None:
-            session.found(state.kind, await asyncio.to_thread(finding, node, state.kind, state.sent))
+            session.found(state.kind, await self._findings.of(node, state.kind, state.sent))
         _log.warning("%s of fleet %s rejects %s: %s", node.id, node.fleet, state.kind.key, state.error)
         self.status.tell("rejected", [session])

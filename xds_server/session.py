@@ -1,5 +1,6 @@
 """A node on one stream: the protocol's state, and what is known of the node through it. No I/O."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
@@ -36,6 +37,10 @@ class Stream(Protocol):
         """End it: its node is kept out."""
 
 
+def _nobody_follows() -> None:
+    pass
+
+
 class Session:
     """One stream of one node.
 
@@ -60,8 +65,8 @@ class Session:
         self.snapshot = Snapshot()
         self.channel = channel
         self.delta = delta
-        self.wake = stream.wake
         self._stream = stream
+        self._changed: Callable[[], None] = _nobody_follows
         self._refused: str | None = None
         self._since = datetime.now(UTC)
         self._state = StreamState(stream.new_nonce, delta=delta)
@@ -82,6 +87,7 @@ class Session:
 
     def take(self, request: SotwRequest | DeltaRequest) -> tuple[TypeState | None, Verdict]:
         """Take a parsed request in."""
+        self._changed()
         state, verdict = self._state.receive(request)
         if state is not None and verdict is not Verdict.NONE:
             self._note(state, verdict)
@@ -93,6 +99,7 @@ class Session:
         if found is None:
             return None
         state, data = found
+        self._changed()
         self._sent[state.kind] = Sent(now, self.channel.revision)
         return state.kind, data
 
@@ -122,6 +129,15 @@ class Session:
             self._rejected[kind] = replace(known, finding=finding)
 
     # -- the node
+
+    def wake(self) -> None:
+        """Note that `snapshot` has other content."""
+        self._changed()
+        self._stream.wake()
+
+    def follow(self, changed: Callable[[], None]) -> None:
+        """Call `changed` from now on when the node may stand otherwise than before."""
+        self._changed = changed
 
     def dismiss(self, why: str) -> None:
         """End the stream: its certificate is no longer one of the fleet's."""
