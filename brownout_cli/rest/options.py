@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from brownout.profile import parse_duration
+from brownout_cli.addresses import parse_address
 
 DEFAULT_SERVER = "http://127.0.0.1:8080"
 
@@ -66,9 +67,8 @@ def address(text: str, option: str) -> dict[str, Any]:
     Raises:
         typer.BadParameter: it is something else.
     """
-    host, colon, port = text.rpartition(":")
-    if not (host and colon and port.isdecimal()):
-        raise typer.BadParameter(
-            f"expected ADDRESS:PORT, as in 10.0.0.7:8080, not {text!r}", param_hint=option
-        )
-    return {"address": host.removeprefix("[").removesuffix("]"), "port": int(port)}
+    try:
+        found = parse_address(text)
+    except typer.BadParameter as error:
+        raise typer.BadParameter(error.message, param_hint=option) from error
+    return {"address": found.host, "port": found.port}

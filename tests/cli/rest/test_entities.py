@@ -111,11 +111,11 @@ def test_what_is_in_use_is_not_deleted(cli: Cli, spec: str) -> None:
     assert cli.ok("profile", "list") == "no profile is configured\n"
 
 
-@pytest.mark.parametrize("value", ["payments", "10.0.0.7", ":80", "10.0.0.7:http"])
+@pytest.mark.parametrize("value", ["payments", "10.0.0.7", ":80", "10.0.0.7:http", "::1:80", "10.0.0.7:65536"])
 def test_hosts_have_a_port(cli: Cli, value: str) -> None:
     """Code 2 and what was expected."""
     wrong = cli.run("upstream", "set", "payments", "--host", value)
-    assert (wrong.exit_code, "ADDRESS:PORT" in wrong.stderr) == (2, True)
+    assert (wrong.exit_code, "HOST:PORT" in wrong.stderr) == (2, True)
 
 
 def test_lists_of_more_than_a_page_are_whole(cli: Cli, rest: RestServer) -> None:
