@@ -7,6 +7,7 @@ from typing import Any, Literal
 from brownout.profile import SCHEMA_VERSION
 from brownout_cli.addresses import Address
 from brownout_cli.bootstrap_listener import cluster, http_listener, module_filter
+from brownout_cli.bootstrap_tls import XdsTls
 
 Mode = Literal["gateway", "routes", "filter"]
 Protocol = Literal["delta", "sotw"]
@@ -68,6 +69,7 @@ def bootstrap(  # noqa: PLR0913 - an Envoy has that many sides
     *,
     mode: Mode = "gateway",
     protocol: Protocol = "delta",
+    tls: XdsTls | None = None,
     admin: Address | None = None,
     example: Example | None = None,
 ) -> dict[str, Any]:
@@ -78,12 +80,13 @@ def bootstrap(  # noqa: PLR0913 - an Envoy has that many sides
         xds: the control plane; with several addresses Envoy goes to another when one fails.
         mode: the fleet's.
         protocol: `delta` sends only what changed, `sotw` is the state of the world.
+        tls: how to speak TLS to the control plane; without it, plain text.
         admin: where Envoy's admin interface listens; none without.
         example: in modes `routes` and `filter`, the rest of the Envoy.
     """
     server = _server(protocol)
     dynamic: dict[str, Any] = {"ads_config": server}
-    static: dict[str, Any] = {"clusters": [_xds_cluster(xds)]}
+    static: dict[str, Any] = {"clusters": [_xds_cluster(xds, tls)]}
     example = example or EXAMPLE
     if mode == "gateway":
         dynamic |= {"lds_config": _ADS, "cds_config": _ADS}
@@ -124,9 +127,13 @@ def _server(protocol: Protocol) -> dict[str, Any]:
     }
 
 
-def _xds_cluster(addresses: Sequence[Address]) -> dict[str, Any]:
+def _xds_cluster(addresses: Sequence[Address], tls: XdsTls | None) -> dict[str, Any]:
     http2 = {"connection_keepalive": {"interval": "30s", "timeout": "10s"}}
-    return {
+    options: dict[str, Any] = {
+        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        "explicit_http_config": {"http2_protocol_options": http2},
+    }
+    found = {
         "name": XDS_CLUSTER,
         "type": "STATIC" if all(address.is_ip for address in addresses) else "STRICT_DNS",
         "connect_timeout": "2s",
@@ -137,12 +144,14 @@ def _xds_cluster(addresses: Sequence[Address]) -> dict[str, Any]:
             ],
         },
         "typed_extension_protocol_options": {
-            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
-                "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
-                "explicit_http_config": {"http2_protocol_options": http2},
-            }
+            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": options
         },
     }
+    if tls is not None:
+        found["transport_socket"] = tls.transport_socket(addresses)
+        # A stream that ends is opened anew on a new connection: with the certificate of that time.
+        options["common_http_protocol_options"] = {"max_requests_per_connection": 1}
+    return found
 
 
 def _all_to(name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from brownout.service import POLL_SECONDS, Service
 from brownout.store import Store
 from brownout_cli.addresses import Address
 from brownout_cli.serving import HttpServer
-from xds_server import XdsServer
+from xds_server import Options, ServerTls, XdsServer
 
 _XDS_GRACE_SECONDS = 1.0
 
@@ -41,7 +41,12 @@ class ControlPlane:
 
 @asynccontextmanager
 async def control_plane(
-    database: str, http: socket.socket, xds: Address, *, poll_seconds: float = POLL_SECONDS
+    database: str,
+    http: socket.socket,
+    xds: Address,
+    *,
+    poll_seconds: float = POLL_SECONDS,
+    tls: ServerTls | None = None,
 ) -> AsyncIterator[ControlPlane]:
     """Run a control plane until the block is left.
 
@@ -53,15 +58,17 @@ async def control_plane(
         http: the listening socket of REST.
         xds: where to listen for Envoys.
         poll_seconds: how long a lost notification of another replica may stay unnoticed.
+        tls: what to speak to Envoys with; None is plain text.
 
     Raises:
         StoreError: the database cannot be used.
+        TlsError: a file of `tls` cannot be used.
     """
     async with AsyncExitStack() as stack:
         store = await asyncio.to_thread(Store, database)
         service = await stack.enter_async_context(Service(store, poll_seconds=poll_seconds))
         registry = CollectorRegistry()
-        server = XdsServer(service.feed, registry=registry)
+        server = XdsServer(service.feed, options=Options(tls=tls), registry=registry)
         port = await server.start(xds.host, xds.port)
         stack.push_async_callback(server.stop, _XDS_GRACE_SECONDS)
         app = create_app(service, server.status, service.feed, registry=registry, version=version("brownout"))

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 import filter_runtime
 from brownout_cli.addresses import Address, as_address
 from brownout_cli.bootstrap import EXAMPLE, Example, bootstrap
-from brownout_cli.commands import options
+from brownout_cli.commands import options, tls_options
 from brownout_cli.envoy_binary import find_envoy
 
 SEARCH_PATH = "ENVOY_DYNAMIC_MODULES_SEARCH_PATH"
@@ -34,6 +34,11 @@ def envoy(
     admin: Admin = _ADMIN,
     locality: options.Locality = "",
     metadata: options.Metadata = None,
+    xds_ca: tls_options.Ca = None,
+    xds_client_cert: tls_options.ClientCert = None,
+    xds_client_key: tls_options.ClientKey = None,
+    xds_server_name: tls_options.ServerName = None,
+    xds_secrets: tls_options.Secrets = None,
     envoy_path: options.EnvoyPath = None,
 ) -> None:
     """Run an Envoy of a fleet here, in the place of this process.
@@ -42,8 +47,13 @@ def envoy(
     Arguments after -- go to Envoy (for example: -- --concurrency 2 --log-level warning).
     """
     node = options.identity(node_id, fleet, locality, metadata)
+    tls = tls_options.xds_tls(xds_ca, xds_client_cert, xds_client_key, xds_server_name, xds_secrets)
     binary = str(find_envoy(envoy_path))
-    config = bootstrap(node, xds, protocol=protocol, admin=admin)
+    if tls is not None:
+        tls_options.check_files(tls)
+        tls = tls_options.with_own_folder(tls)
+        tls_options.write_secrets(tls)
+    config = bootstrap(node, xds, protocol=protocol, tls=tls, admin=admin)
     command = [binary, "--config-yaml", json.dumps(config), "--disable-hot-restart", *context.args]
     sys.stdout.flush()
     os.execve(binary, command, envoy_environment())  # noqa: S606 - so that signals reach Envoy itself
@@ -63,6 +73,11 @@ def print_bootstrap(
     admin: Admin = _ADMIN,
     locality: options.Locality = "",
     metadata: options.Metadata = None,
+    xds_ca: tls_options.Ca = None,
+    xds_client_cert: tls_options.ClientCert = None,
+    xds_client_key: tls_options.ClientKey = None,
+    xds_server_name: tls_options.ServerName = None,
+    xds_secrets: tls_options.Secrets = None,
     listen: Annotated[
         Address,
         typer.Option(
@@ -90,8 +105,11 @@ def print_bootstrap(
     what your own configuration has; the parts named brownout are what to add to it.
     """
     node = options.identity(node_id, fleet, locality, metadata)
+    tls = tls_options.xds_tls(xds_ca, xds_client_cert, xds_client_key, xds_server_name, xds_secrets)
+    if tls is not None:
+        tls_options.write_secrets(tls)
     config = bootstrap(
-        node, xds, mode=mode, protocol=protocol, admin=admin, example=Example(listen, upstream)
+        node, xds, mode=mode, protocol=protocol, tls=tls, admin=admin, example=Example(listen, upstream)
     )
     if as_json:
         sys.stdout.write(json.dumps(config, indent=2) + "\n")

@@ -1,5 +1,6 @@
 """`brownout serve`: the control plane."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,6 +31,28 @@ Xds = Annotated[
         help="Where Envoys connect.",
     ),
 ]
+XdsCert = Annotated[
+    Path | None,
+    typer.Option(
+        "--xds-cert",
+        envvar=variable("xds_cert"),
+        metavar="FILE",
+        help="Speak TLS to Envoys, with this certificate.",
+    ),
+]
+XdsKey = Annotated[
+    Path | None,
+    typer.Option("--xds-key", envvar=variable("xds_key"), metavar="FILE", help="The key of --xds-cert."),
+]
+XdsClientCa = Annotated[
+    Path | None,
+    typer.Option(
+        "--xds-client-ca",
+        envvar=variable("xds_client_ca"),
+        metavar="FILE",
+        help="Let Envoys in only with a certificate that this CA has signed.",
+    ),
+]
 Poll = Annotated[
     str,
     typer.Option(
@@ -49,6 +72,9 @@ def serve(
     xds: Xds = _XDS,
     database: Database = _DEFAULTS.database,
     poll: Poll = _POLL,
+    xds_cert: XdsCert = None,
+    xds_key: XdsKey = None,
+    xds_client_ca: XdsClientCa = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the addresses as one line of JSON.")] = False,
 ) -> None:
@@ -61,10 +87,14 @@ def serve(
         raise CliError(
             f"--http {http}: REST asks for no token, so it must listen on loopback (127.0.0.1, ::1)"
         )
+    given = {"xds_cert": xds_cert, "xds_key": xds_key, "xds_client_ca": xds_client_ca}
+    files = {name: None if path is None else str(path) for name, path in given.items()}
     try:
-        settings = Settings.load({"http": str(http), "xds": str(xds), "database": database, "poll": poll})
+        settings = Settings.load(
+            {"http": str(http), "xds": str(xds), "database": database, "poll": poll, **files}
+        )
     except ValidationFailed as failed:
         raise CliError(str(failed)) from failed
     with needs_extra("server", "brownout serve"):
         from brownout_cli.serve import serve as run  # noqa: PLC0415 - the control plane is an extra
-    run(http, xds, settings.database, poll_seconds=settings.poll / 1e9, as_json=as_json)
+    run(http, xds, settings, as_json=as_json)

@@ -33,6 +33,10 @@ def clean_environment() -> dict[str, str]:
 class ServerProcess:
     """`brownout serve` on a database: `with` migrates, starts and ends it. It may be killed and restarted.
 
+    Args:
+        database: its URL or path.
+        options: further options of `brownout serve`.
+
     Attributes:
         http: a client of `/api/v1` (relative paths: `http.get("profiles")`).
         xds: where Envoys connect; the same after a restart.
@@ -40,8 +44,9 @@ class ServerProcess:
 
     http: httpx.Client
 
-    def __init__(self, database: Path | str) -> None:
+    def __init__(self, database: Path | str, *options: Path | str) -> None:
         self.database = str(database)
+        self._options = options
         self._rest = Address("127.0.0.1", free_port())
         self.xds = Address("127.0.0.1", free_port())
         self._process: subprocess.Popen[str] | None = None
@@ -66,6 +71,7 @@ class ServerProcess:
                 "serve",
                 "--json",
                 *("--http", str(self._rest), "--xds", str(self.xds), "--database", self.database),
+                *self._options,
             ],
             env=clean_environment(),
             stdin=subprocess.DEVNULL,
@@ -80,6 +86,12 @@ class ServerProcess:
             raise AssertionError(f"brownout serve did not start:\n{self._end()}")
         assert parse_address(json.loads(line)["xds"]) == self.xds
         self.http = client(f"{self.rest}/api/v1/")
+
+    @property
+    def log(self) -> str:
+        """What it has logged so far."""
+        # Not by seek: the process writes where the one position of the file is.
+        return os.pread(self._log.fileno(), 1 << 24, 0).decode()
 
     def stop(self, number: int = signal.SIGTERM, timeout: float = 10.0) -> None:
         """Ask it to end, and fail if it does not end in time or not with 0."""
@@ -166,14 +178,15 @@ class ServerProcess:
         *,
         node_id: str = "e1",
         version: str = REFERENCE,
+        wait: str = "ready",
         replicas: Sequence["ServerProcess"] = (),
         **options: Any,
     ) -> EnvoyProcess:
         """An Envoy of a fleet, not started yet, that knows this server and its `replicas`.
 
-        `options` go to `bootstrap()`.
+        `version` and `wait` go to `EnvoyProcess`, `options` to `bootstrap()`.
         """
         addresses = [self.xds, *(replica.xds for replica in replicas)]
         node = NodeIdentity(node_id, fleet)
         config = bootstrap(node, addresses, admin=Address("127.0.0.1", 0), **options)
-        return EnvoyProcess(config, version=version)
+        return EnvoyProcess(config, version=version, wait=wait)
