@@ -118,6 +118,17 @@ async def test_stale_nonce_sotw(sotw: Client, world: World) -> None:
     await sotw.get(EDS, "a", "b")
 
 
+async def test_names_without_a_nonce_sotw(sotw: Client) -> None:
+    """S: a request that crossed the first response has no nonce: it answers nothing, and its names count."""
+    await sotw.ask(EDS, "a")
+    reply = await sotw.recv(EDS)
+    sotw.asked[EDS].names = sotw.asked[EDS].asked_since = frozenset({"a", "b"})
+    await sotw.send_sotw(EDS, response_nonce="")
+    await sotw.quiet()
+    await sotw.ack(reply)
+    assert (await sotw.next(EDS)).names == ["b"]
+
+
 async def test_stale_nonce_delta(incremental: Client, world: World) -> None:
     """D: a stale nonce answers nothing, but its subscriptions count."""
     old = await incremental.get(EDS, "a")

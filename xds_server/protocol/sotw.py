@@ -24,10 +24,11 @@ class SotwState(TypeState):
         """Take a request in."""
         verdict = Verdict.NONE
         self._done = None
-        if self.subscribed and self.nonce:
+        if self.subscribed and self.nonce and request.nonce:
             # "The management server should not send a DiscoveryResponse for any DiscoveryRequest that has a
             # stale nonce": the client repeats its names when it answers the newer response. A nonce that
-            # this stream never sent is an older stream's, and means nothing on the first request.
+            # this stream never sent is an older stream's, and means nothing on the first request. A request
+            # without one was sent before the first response arrived: it answers nothing, and its names count.
             if request.nonce != self.nonce:
                 return Verdict.STALE
             verdict = self._settle(request)
