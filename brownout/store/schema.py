@@ -1,11 +1,26 @@
 """Which schema this version works with; `migrations` makes it."""
 
+from pathlib import Path
+
 from sqlalchemy import Connection, Engine, inspect, text
 
 from brownout.store.errors import SchemaMismatch
 
 SCHEMA = "0001"
 """The newest migration. Migrations are numbered, so that a database of a later version is recognised."""
+
+
+_MIGRATE = "run `brownout migrate` with the same --database"
+
+
+def check_exists(path: Path) -> None:
+    """Make sure that there is a SQLite file: opening one that is not there would make an empty one.
+
+    Raises:
+        SchemaMismatch: There is none; the message says what to run.
+    """
+    if not path.exists():
+        raise SchemaMismatch(f"there is no database {path} yet: {_MIGRATE}")
 
 
 def present_schema(connection: Connection) -> str | None:
@@ -27,9 +42,9 @@ def check_schema(engine: Engine) -> None:
         return
     where = f"the database {engine.url.render_as_string()}"
     if present is None:
-        raise SchemaMismatch(f"{where} has no schema yet: run `brownout migrate`")
+        raise SchemaMismatch(f"{where} has no schema yet: {_MIGRATE}")
     refuse_unknown(present, where)
-    raise SchemaMismatch(f"{where} has schema {present}, this version needs {SCHEMA}: run `brownout migrate`")
+    raise SchemaMismatch(f"{where} has schema {present}, this version needs {SCHEMA}: {_MIGRATE}")
 
 
 def refuse_unknown(present: str, where: str) -> None:

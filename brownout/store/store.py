@@ -19,7 +19,7 @@ from brownout.store.history import History
 from brownout.store.loading import load_catalog
 from brownout.store.lock import FileLock
 from brownout.store.recording import record, revision_of
-from brownout.store.schema import check_schema
+from brownout.store.schema import check_exists, check_schema
 from brownout.store.tables import RevisionRow
 
 R = TypeVar("R")
@@ -34,8 +34,8 @@ class Store:
 
     Raises, when it is opened:
         StoreInUse: Another process has the SQLite file.
-        SchemaMismatch: The schema is not that of this version.
-        StoreUnavailable: There is no such database, or it cannot be read.
+        SchemaMismatch: There is no such file, or the schema is not that of this version.
+        StoreUnavailable: The database cannot be read.
     """
 
     def __init__(self, url: str, *, clock: Callable[[], datetime] = _now) -> None:
@@ -43,6 +43,8 @@ class Store:
         self._clock = clock
         self._writer = threading.Lock()
         path = sqlite_path(self.url)
+        if path is not None:
+            check_exists(path)
         self._file_lock = None if path is None else FileLock(path)
         self._engine = make_engine(self.url)
         try:

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from brownout.settings import Settings
 from brownout_cli.commands.options import Database
 from brownout_cli.errors import CliError, needs_extra
 
+_DEFAULT = Settings().database
+
 
 def migrate(
-    database: Database,
+    database: Database = _DEFAULT,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

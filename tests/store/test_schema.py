@@ -1,5 +1,7 @@
 """The schema: made by migrations, checked when a database is opened."""
 
+from pathlib import Path
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
@@ -44,10 +46,20 @@ def test_migrating_brings_an_empty_database_to_the_schema_once(empty_database: s
     Store(empty_database).close()
 
 
-def test_a_database_without_a_schema_is_refused(empty_database: str) -> None:
+def test_a_database_without_a_schema_is_refused(empty_database: str, tmp_path: Path) -> None:
     """The message says what to run."""
-    with pytest.raises(SchemaMismatch, match="has no schema yet: run `brownout migrate`"):
+    (tmp_path / "brownout.db").touch()
+    with pytest.raises(SchemaMismatch, match="has no schema yet: run `brownout migrate` with the same --dat"):
         Store(empty_database)
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    """A mistyped path leaves nothing behind."""
+    with pytest.raises(
+        SchemaMismatch, match=r"there is no database .*/folder/typo\.db yet: run `brownout mi"
+    ):
+        Store(str(tmp_path / "folder" / "typo.db"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_older_schema_is_refused(database: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from brownout.domain import Catalog, Draft, NotFound, Revision
 from brownout.store import Store, StoreError
+from migrations import migrate
 from tests.store.samples import endpoint, fill, fleet, profile, upstream
 from tests.support import free_port
 
@@ -159,12 +160,14 @@ def test_an_unusable_url_is_refused_with_what_was_expected(url: str, message: st
 
 
 def test_a_database_that_cannot_be_reached_says_so(tmp_path: Path) -> None:
-    """A PostgreSQL that does not answer, a folder that is a file."""
+    """A PostgreSQL that does not answer, a file that is a folder, a folder that is a file."""
     with pytest.raises(StoreError, match="the database cannot be used"):
         Store(f"postgresql://nobody@127.0.0.1:{free_port()}/none")
+    with pytest.raises(StoreError, match="the database cannot be used"):
+        Store(str(tmp_path))
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be used"):
-        Store(f"{tmp_path}/file/brownout.db")
+    with pytest.raises(StoreError, match=r"/file/brownout\.db cannot be used: "):
+        migrate(f"{tmp_path}/file/brownout.db")
 
 
 def commands() -> list[Callable[[Draft], Any]]:
