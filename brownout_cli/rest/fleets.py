@@ -7,7 +7,9 @@ import typer
 from brownout_cli.rest import entities
 from brownout_cli.rest.client import path_of
 from brownout_cli.rest.entities import Call, Changes, Document, fill
+from brownout_cli.rest.exits import Exit
 from brownout_cli.rest.options import DEFAULT_SERVER, File, Json, Server, address
+from brownout_cli.rest.output import fail
 
 app = typer.Typer(no_args_is_help=True, help="The Envoys that share a configuration.")
 
@@ -54,13 +56,37 @@ def set_fleet(  # noqa: PLR0913 (options)
             help="Where its Envoys accept requests; may be repeated.",
         ),
     ] = None,
+    certificates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--certificate",
+            metavar="NAME",
+            help="Take only Envoys whose certificate has this DNS name or URI; may be repeated.",
+        ),
+    ] = None,
+    any_certificate: Annotated[
+        bool, typer.Option("--any-certificate", help="Take every Envoy that can connect.")
+    ] = False,
     server: Server = DEFAULT_SERVER,
     as_json: Json = False,
 ) -> None:
     """Create a fleet or change the given fields; a file replaces it whole. Its endpoints stay."""
-    options = {"--mode": mode, "--listener": listeners}
+    options = {
+        "--mode": mode,
+        "--listener": listeners,
+        "--certificate": certificates,
+        "--any-certificate": any_certificate or None,
+    }
+    if certificates and any_certificate:
+        fail("give either --certificate or --any-certificate, not both", Exit.USAGE)
     fields = {"mode": mode, "listeners": [_listener(each) for each in listeners or ()]}
-    changes = Changes(options, lambda body: fill(body, fields))
+
+    def make(body: Document) -> None:
+        fill(body, {**fields, "certificates": certificates})
+        if any_certificate:
+            body["certificates"] = []
+
+    changes = Changes(options, make)
     entities.set_entity(Call(server, as_json), path_of("fleets", name), f"fleet {name}", file, changes)
 
 

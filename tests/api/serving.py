@@ -85,6 +85,13 @@ class Nodes:
         for queue in self._queues:
             queue.put_nowait(NodeEvent("rejected" if rejected else "acknowledged", node))
 
+    def keep_out(self, fleet: str, name: str, why: str) -> None:
+        """A node is refused."""
+        node = NodeStatus(id=name, fleet=fleet, connected=False, since=NOON, refused=why)
+        self.known[fleet, name] = node
+        for queue in self._queues:
+            queue.put_nowait(NodeEvent("refused", node))
+
 
 class RestServer:
     """A server in a thread of its own, for tests that talk HTTP to it.

@@ -123,3 +123,14 @@ def test_lists_of_more_than_a_page_are_whole(cli: Cli, rest: RestServer) -> None
     profiles = [{"name": f"p{index:04}", "spec": SPEC} for index in range(1100)]
     rest.http.post("/api/v1/config/apply", json={"profiles": profiles})
     assert [each["name"] for each in cli.json("profile", "list")] == [each["name"] for each in profiles]
+
+
+def test_certificates_of_a_fleet(cli: Cli) -> None:
+    """They are set, kept when something else is, and taken away."""
+    names = ("--certificate", "a.example", "--certificate", "*.b.example")
+    cli.ok("fleet", "set", "edge", "--mode", "filter", *names)
+    assert cli.json("fleet", "show", "edge")["certificates"] == ["a.example", "*.b.example"]
+    both = cli.run("fleet", "set", "edge", "--certificate", "a.example", "--any-certificate")
+    assert (both.exit_code, "not both" in both.stderr) == (2, True)
+    cli.ok("fleet", "set", "edge", "--any-certificate")
+    assert cli.json("fleet", "show", "edge")["certificates"] == []

@@ -40,6 +40,10 @@ def test_status_shows_fleets_and_nodes(cli: Cli, rest: RestServer) -> None:
     )
     rest.nodes.put("edge", "b", 6)
     assert _rows(cli.ok("status"))[1][-1] == "converged"
+    rest.nodes.keep_out("edge", "c", "its certificate is another's")
+    shown = cli.ok("status")
+    assert ["c", "edge", "?", "refused", "2030-01-31T12:00:00Z"] in _rows(shown)
+    assert "edge/c is kept out since 2030-01-31T12:00:00Z: its certificate is another's" in shown
 
 
 def test_status_as_json(cli: Cli, rest: RestServer) -> None:
