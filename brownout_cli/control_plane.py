@@ -69,9 +69,10 @@ async def control_plane(
         service = await stack.enter_async_context(Service(store, poll_seconds=poll_seconds))
         registry = CollectorRegistry()
         server = XdsServer(service.feed, options=Options(tls=tls), registry=registry)
+        # Before there is another thread: making it, FastAPI changes the filters of warnings, which all share.
+        app = create_app(service, server.status, service.feed, registry=registry, version=version("brownout"))
         port = await server.start(xds.host, xds.port)
         stack.push_async_callback(server.stop, _XDS_GRACE_SECONDS)
-        app = create_app(service, server.status, service.feed, registry=registry, version=version("brownout"))
         rest = HttpServer(app)
         task = await rest.start(http)
 

@@ -94,7 +94,9 @@ def serve(
             {"http": str(http), "xds": str(xds), "database": database, "poll": poll, **files}
         )
     except ValidationFailed as failed:
-        raise CliError(str(failed)) from failed
+        hints = " / ".join(f"--{each.path.replace('_', '-')}" for each in failed.errors)
+        messages = "; ".join(each.message for each in failed.errors)
+        raise typer.BadParameter(messages, param_hint=hints) from failed
     with needs_extra("server", "brownout serve"):
         from brownout_cli.serve import serve as run  # noqa: PLC0415 - the control plane is an extra
     run(http, xds, settings, as_json=as_json)
