@@ -199,7 +199,9 @@ def test_files_of_a_server(database: str, tmp_path: Path) -> None:
     certificate = Authority(tmp_path).issue("server", "127.0.0.1").certificate
     stray = Authority(tmp_path, "other").issue("stray", "127.0.0.1").key
     xds = ("--xds", "127.0.0.1:0", "--xds-cert", str(certificate))
-    assert serve(database, *xds) == (1, "error: xds_key: is required with xds_cert\n")
+    code, said = serve(database, *xds)
+    assert code == 2
+    assert "--xds-key: is required with xds_cert" in " ".join(said.replace("│", " ").split())
     code, said = serve(database, *xds, "--xds-key", str(stray))
     assert code == 1
     assert said.endswith(f"error: the private key {stray} does not belong to the certificate {certificate}\n")

@@ -70,7 +70,7 @@ class Secured:
 def secured(folder: Path, *, mutual: bool) -> Iterator[Secured]:
     authority = Authority(folder)
     issued = authority.issue("server", *SERVER_NAMES)
-    options = ["--xds-cert", issued.certificate, "--xds-key", issued.key]
+    options: list[Path | str] = ["--xds-cert", issued.certificate, "--xds-key", issued.key]
     options += ["--xds-client-ca", authority.certificate] if mutual else []
     port = free_port()
     with Upstream() as upstream, ServerProcess(folder / "brownout.db", *options) as server:
