@@ -1,10 +1,25 @@
 """Several control planes on one PostgreSQL."""
 
+import asyncio
 from contextlib import ExitStack
 
 from tests.e2e.stack import FLEET, configuration, constant, endpoint
-from tests.support import EnvoyProcess, ServerProcess, Upstream, exchange, free_port, wait_until
+from tests.support import (
+    EnvoyProcess,
+    ServerProcess,
+    Upstream,
+    exchange,
+    free_port,
+    wait_until,
+    wait_until_async,
+)
+from tests.support.load import Flow
 from tests.support.postgres import PostgresServer
+
+# What Envoy counts when something is new or wrong.
+CHANGES = (
+    "(update_success|update_rejected|config_reload|version|(cluster|listener)_(added|modified|removed))$"
+)
 
 
 def connected(server: ServerProcess) -> int:
@@ -67,4 +82,33 @@ def test_envoy_moves_to_another_replica(postgres: PostgresServer) -> None:
         assert envoy.stats("(update_success|config_reload|version|cluster_modified)$") == changes
         other.put("profiles/pay", {"spec": constant((501, "1ms"))})
         other.wait_converged()
+        assert exchange(("127.0.0.1", port), "GET", "/pay").status == 501
+
+
+async def test_stopped_replica_hands_its_envoys_over(postgres: PostgresServer) -> None:
+    """A replica that is stopped ends its streams: its Envoys go to another, and no request notices."""
+    port = free_port()
+    database = postgres.new_database()
+    with Upstream() as upstream, ExitStack() as stack:
+        replicas = [stack.enter_context(ServerProcess(database)) for _ in range(2)]
+        profiles = {"pay": constant((500, "1ms"))}
+        endpoints = [endpoint("pay", "/pay", "pay"), endpoint("rest", "/")]
+        replicas[0].apply(configuration(port, upstream.port, profiles=profiles, endpoints=endpoints))
+        envoy = stack.enter_context(replicas[0].envoy(replicas=replicas[1:]))
+        wait_until(lambda: any(connected(each) for each in replicas))
+        [mine] = [each for each in replicas if connected(each)]
+        [other] = [each for each in replicas if each is not mine]
+        mine.wait_converged()
+        changes = envoy.stats(CHANGES)
+
+        async with Flow(("127.0.0.1", port), "/pay") as injected, Flow(("127.0.0.1", port), "/") as plain:
+            await asyncio.to_thread(mine.stop)
+            await wait_until_async(lambda: connected(other) == 1, timeout=20, what="the Envoy at the other")
+            await asyncio.to_thread(other.wait_converged)
+        assert {answer.status for answer in injected.answers} == {500}
+        assert {answer.status for answer in plain.answers} == {200}
+        assert envoy.stats(CHANGES) == changes
+
+        await asyncio.to_thread(other.put, "profiles/pay", {"spec": constant((501, "1ms"))})
+        await asyncio.to_thread(other.wait_converged)
         assert exchange(("127.0.0.1", port), "GET", "/pay").status == 501
