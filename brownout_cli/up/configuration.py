@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from brownout_cli.addresses import Address
 
 FLEET = "edge"
 UPSTREAM = "sample"
+NODE = "up"
 _LISTENER = "http"
 _ACTOR = "up"
 
@@ -55,7 +57,12 @@ def _host(address: Address) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An endpoint that plain GET requests reach: a path for them, and what it injects."""
+    """An endpoint that plain GET requests reach.
+
+    Attributes:
+        path: for such requests.
+        behavior: what is injected into every response; None when nothing is, or only into a part of them.
+    """
 
     path: str
     behavior: Behavior | None
@@ -80,5 +87,9 @@ def shown_endpoints(catalog: Catalog) -> Mapping[str, Shown]:
 def _injected(catalog: Catalog, endpoint: Endpoint) -> Behavior | None:
     fault = endpoint.fault
     if fault is None or not fault.enabled or catalog.halted(FLEET):
+        return None
+    expired = fault.expires_at is not None and fault.expires_at <= datetime.now(UTC)
+    elsewhere = fault.nodes is not None and not fault.nodes.matches(NODE, {}, {})
+    if expired or elsewhere or fault.percent < 100:
         return None
     return catalog.profiles[fault.profile].entity.spec

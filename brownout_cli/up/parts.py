@@ -16,7 +16,7 @@ from brownout_cli.control_plane import ControlPlane, control_plane
 from brownout_cli.envoy_binary import find_envoy
 from brownout_cli.errors import CliError
 from brownout_cli.up import sample
-from brownout_cli.up.configuration import FLEET, configure, stored_listener
+from brownout_cli.up.configuration import FLEET, NODE, configure, stored_listener
 from brownout_cli.up.processes import Child
 
 _LOOPBACK = "127.0.0.1"
@@ -95,7 +95,7 @@ async def everything(settings: Settings) -> AsyncIterator[Running]:
         await server.start(sample.READY, _START_SECONDS)
         stack.push_async_callback(server.stop)
 
-        config = bootstrap(NodeIdentity("up", FLEET), [plane.xds], admin=admin)
+        config = bootstrap(NodeIdentity(NODE, FLEET), [plane.xds], admin=admin)
         command = [str(binary), "--config-yaml", json.dumps(config), "--disable-hot-restart"]
         envoy = Child("Envoy", command, folder / "envoy.log", envoy_environment())
         await envoy.start(_ENVOY_READY, _START_SECONDS)

@@ -3,13 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from rich.table import Table
 
-from brownout.profile import Behavior, Distribution
+from brownout.profile import Behavior, Response
 from brownout_cli.up.traffic import Seen
+from filter_runtime import simulate
 
 QUANTILES = (0.50, 0.90, 0.99)
 _SAMPLES = 100_000
@@ -22,9 +23,9 @@ class Row:
     Attributes:
         endpoint: its name.
         status: the HTTP status.
-        configured_share: 0 to 1; None when nothing is injected.
+        configured_share: 0 to 1; None when not every response is the fault's.
         observed_share: 0 to 1.
-        configured: seconds at `QUANTILES`; None when nothing is injected.
+        configured: seconds at `QUANTILES`; None when not every response is the fault's.
         observed: seconds at `QUANTILES`; None when the status was not seen.
         count: responses seen.
     """
@@ -42,7 +43,7 @@ def compare(faults: Mapping[str, Behavior | None], seen: Iterable[Seen]) -> list
     """Make the rows: endpoints in the order of `faults`, statuses ascending.
 
     Args:
-        faults: what each endpoint injects.
+        faults: what each endpoint injects into every response; None when there is no such thing.
         seen: the responses.
     """
     latencies: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -81,23 +82,15 @@ def _configured(behavior: Behavior | None) -> dict[int, tuple[float, tuple[float
     for response in responses:
         share = response.resolution / total
         shares[response.status] += share
-        samples[response.status] += _spread(response.distribution, max(1, round(share * _SAMPLES)))
+        samples[response.status] += _spread(response, max(1, round(share * _SAMPLES)))
     return {status: (share, _quantiles(samples[status])) for status, share in shares.items()}
 
 
-def _spread(distribution: Distribution, count: int) -> list[float]:
-    """That many evenly spread samples in seconds.
-
-    Linear between the points, from 0 below the first, on to twice the last above it.
-    """
-    points = list(distribution.points)
-    if points[0][0] > 0:
-        points.insert(0, (0.0, 0))
-    if points[-1][0] < 1:
-        points.append((1.0, 2 * points[-1][1]))
-    at, nanoseconds = zip(*points, strict=True)
-    spread: list[float] = np.interp((np.arange(count) + 0.5) / count, at, nanoseconds).tolist()
-    return [each / 1e9 for each in spread]
+def _spread(response: Response, count: int) -> list[float]:
+    """That many evenly spread latencies in seconds: one stateful cycle, drawn by the engine."""
+    alone = Behavior(responses=(response.model_copy(update={"resolution": count}),))
+    _, seconds = simulate(alone, count)
+    return cast("list[float]", seconds.tolist())
 
 
 def _quantiles(seconds: Sequence[float]) -> tuple[float, ...]:

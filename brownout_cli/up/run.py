@@ -48,7 +48,9 @@ async def _run(settings: Settings, *, once: bool, as_json: bool) -> None:
     try:
         async with everything(settings) as running:
             await _attended(running, _show(running, settings, once=once, as_json=as_json))
-    except (StoreError, OSError) as error:
+    except OSError as error:
+        raise CliError(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
+    except StoreError as error:
         raise CliError(str(error)) from error
 
 
