@@ -17,6 +17,7 @@ class Options:
     Attributes:
         keepalive: Seconds of silence after which a client is pinged.
         keepalive_timeout: Seconds after which a client that does not answer a ping is taken for dead.
+        handshake_timeout: Seconds that a new connection has for TLS and the beginning of HTTP/2.
         max_request_bytes: What a request may have at most.
         remember: How long a node is listed after its stream has ended.
         remember_count: How many such nodes are listed at most.
@@ -25,6 +26,7 @@ class Options:
 
     keepalive: float = 30.0
     keepalive_timeout: float = 10.0
+    handshake_timeout: float = 10.0
     max_request_bytes: int = MAX_REQUEST_BYTES
     remember: timedelta = timedelta(minutes=10)
     remember_count: int = 10_000
@@ -35,6 +37,7 @@ class Options:
         return [
             ("grpc.max_receive_message_length", self.max_request_bytes),
             ("grpc.max_send_message_length", -1),
+            ("grpc.server_handshake_timeout_ms", int(self.handshake_timeout * 1000)),
             ("grpc.keepalive_time_ms", int(self.keepalive * 1000)),
             ("grpc.keepalive_timeout_ms", int(self.keepalive_timeout * 1000)),
             # What gRPC waits for the answer to a ping, whatever the keepalive says: else a minute.
