@@ -66,7 +66,7 @@ class Certificates:
     """
 
     def __init__(self, tls: ServerTls) -> None:
-        """Read the tls.
+        """Read the files.
 
         Raises:
             TlsError: They cannot be used.
