@@ -111,7 +111,9 @@ def test_what_is_in_use_is_not_deleted(cli: Cli, spec: str) -> None:
     assert cli.ok("profile", "list") == "no profile is configured\n"
 
 
-@pytest.mark.parametrize("value", ["payments", "10.0.0.7", ":80", "10.0.0.7:http", "::1:80", "10.0.0.7:65536"])
+@pytest.mark.parametrize(
+    "value", ["payments", "10.0.0.7", ":80", "10.0.0.7:http", "::1:80", "10.0.0.7:65536"]
+)
 def test_hosts_have_a_port(cli: Cli, value: str) -> None:
     """Code 2 and what was expected."""
     wrong = cli.run("upstream", "set", "payments", "--host", value)
