@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import resource
 import sys
 from pathlib import Path
 
@@ -24,6 +25,9 @@ def serve(http: Address, xds: Address, settings: Settings, *, as_json: bool) -> 
         CliError: a port, the database or a certificate cannot be had.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # Every Envoy and every reader of events is an open file; the usual 1,024 end near a thousand of them.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     asyncio.run(_serve(http, xds, settings, as_json=as_json))
 
 

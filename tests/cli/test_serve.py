@@ -1,5 +1,6 @@
 """`brownout serve` and `migrate`: starting, refusing to, and ending."""
 
+import resource
 import signal
 import socket
 import sqlite3
@@ -48,6 +49,17 @@ def test_ends_quickly_with_everyone_connected(database: Path, number: int) -> No
             server.stop(number)
             assert time.monotonic() - begin < GRACE_SECONDS
             assert list(lines)[-1:] == [""]  # the stream came to its regular end
+
+
+def test_as_many_open_files_as_allowed(database: Path) -> None:
+    """Envoys are not refused for a soft limit of open files that the hard one does not ask for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, hard), hard))
+    try:
+        with ServerProcess(database) as server:
+            assert resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_second_process_on_the_same_file(database: Path) -> None:
