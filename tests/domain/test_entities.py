@@ -1,14 +1,15 @@
 """Documents become entities and come back; every error at once, with its path and what was expected."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brownout.domain import Endpoint, Entity, Fleet, Profile, Upstream, ValidationFailed
 from brownout.domain.scalars import LONGEST
+from tests.support.certificates import Authority
 
 SPEC: dict[str, Any] = {"responses": [{"status": 200, "resolution": 1, "distribution": {"p50": "20ms"}}]}
 BREAKERS = {
@@ -210,9 +211,9 @@ class TestUpstream:
         }
         assert list(self.messages(connect_timeout="0s")) == ["connect_timeout"]
 
-    def test_tls_material_is_pem_or_a_path_and_keys_stay_on_the_host(self) -> None:
+    def test_tls_material_is_pem_or_a_path_and_keys_stay_on_the_host(self, tmp_path: Path) -> None:
         """What belongs together is given together."""
-        pem = trustme.CA().cert_pem.bytes().decode()
+        pem = Authority(tmp_path).certificate.read_text()
         tls = self.load(tls={"sni": "pay", "ca": pem, "certificate": "/c.pem", "private_key": "/k.pem"}).tls
         assert tls is not None
         assert (tls.ca, tls.private_key) == (pem, "/k.pem")
