@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any, cast
 
-from brownout.domain import ANY_HOST, Catalog, Endpoint, Host
+from brownout.domain import ANY_HOST, Catalog, Endpoint, Host, Listener
 from brownout.profile import Behavior, parse_document
 from brownout.service import Service
 from brownout_cli.addresses import Address
@@ -26,9 +26,16 @@ def first_configuration() -> dict[str, Any]:
 
 def stored_listener(catalog: Catalog) -> Address | None:
     """Where the store says that the fleet's Envoys listen."""
+    listener = _listener(catalog)
+    return None if listener is None else Address(listener.address, listener.port)
+
+
+def _listener(catalog: Catalog) -> Listener | None:
+    """The one that `up` configured, or the first of others."""
     fleet = catalog.fleets.get(FLEET)
     listeners = fleet.entity.listeners if fleet else ()
-    return next((Address(each.address, each.port) for each in listeners if each.name == _LISTENER), None)
+    named = [each for each in listeners if each.name == _LISTENER]
+    return next(iter([*named, *listeners]), None)
 
 
 async def configure(service: Service, listener: Address, upstream: Address) -> None:
@@ -43,10 +50,10 @@ async def configure(service: Service, listener: Address, upstream: Address) -> N
     if (stored := catalog.upstreams.get(UPSTREAM)) and stored.entity.hosts != (Host(**_host(upstream)),):
         moved = stored.entity.document() | {"hosts": [_host(upstream)]}
         await service.put_upstream(UPSTREAM, moved, actor=_ACTOR)
-    if (fleet := catalog.fleets.get(FLEET)) and stored_listener(catalog) not in {None, listener}:
-        document = fleet.entity.document()
+    if (open_now := _listener(catalog)) is not None and stored_listener(catalog) != listener:
+        document = catalog.fleets[FLEET].entity.document()
         for each in document["listeners"]:
-            if each["name"] == _LISTENER:
+            if each["name"] == open_now.name:
                 each.update(_host(listener))
         await service.put_fleet(FLEET, document, actor=_ACTOR)
 

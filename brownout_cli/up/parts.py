@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import migrations
 from brownout_cli.addresses import Address, choose, listen
@@ -22,6 +23,8 @@ from brownout_cli.up.processes import Child
 _LOOPBACK = "127.0.0.1"
 _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
+# The control plane looks into what was rejected, and Envoy may reject more.
+_FINDING_SECONDS = 1.0
 # Envoy's last line before it serves: listeners and routes have come from the control plane.
 _ENVOY_READY = "all dependencies initialized. starting workers"
 
@@ -109,16 +112,22 @@ async def _converged(plane: ControlPlane) -> None:
     try:
         async with asyncio.timeout(_START_SECONDS):
             # A revision that changes nothing for Envoy is reached without any event of a node.
-            while not _current(plane):  # noqa: ASYNC110 - so there is nothing to wait for
+            while not _current(plane):
+                if plane.status.converged(FLEET).rejecting:
+                    await _tell_rejected(plane)
                 await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError as error:
-        rejected = [
-            f"\n  {kind}: {rejection.finding or rejection.text}"
-            for node in plane.status.nodes(FLEET)
-            for kind, rejection in node.rejected.items()
-        ]
-        why = "rejected:" + "".join(rejected) if rejected else f"not in {_START_SECONDS:g} s"
-        raise CliError(f"Envoy has not acknowledged the configuration: {why}") from error
+        raise CliError(f"Envoy has not acknowledged the configuration in {_START_SECONDS:g} s") from error
+
+
+async def _tell_rejected(plane: ControlPlane) -> NoReturn:
+    await asyncio.sleep(_FINDING_SECONDS)
+    rejected = [
+        f"\n  {kind}: {(rejection.finding or rejection.text).strip()}"
+        for node in plane.status.nodes(FLEET)
+        for kind, rejection in node.rejected.items()
+    ]
+    raise CliError(f"Envoy has rejected the configuration:{''.join(rejected)}")
 
 
 def _current(plane: ControlPlane) -> bool:

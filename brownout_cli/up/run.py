@@ -19,6 +19,7 @@ from brownout_cli.up.traffic import send_traffic
 
 _LANES = 12
 _PIPE_WIDTH = 200
+_TRAFFIC_SECONDS = 60.0
 
 
 def up(settings: Settings, *, once: bool, as_json: bool) -> None:
@@ -124,7 +125,12 @@ async def _traffic(running: Running, each: int, *, quiet: bool) -> Sequence[repo
         task = bar.add_task("", total=each * len(paths))
         try:
             seen = await send_traffic(
-                running.listener, paths, each, lanes=_LANES, advance=lambda: bar.advance(task)
+                running.listener,
+                paths,
+                each,
+                lanes=_LANES,
+                within=_TRAFFIC_SECONDS,
+                advance=lambda: bar.advance(task),
             )
         except* (OSError, ValueError) as errors:
             raise CliError(f"Envoy does not answer on {running.listener}: {errors.exceptions[0]}") from errors

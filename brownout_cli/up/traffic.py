@@ -3,12 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 
 from brownout_cli.addresses import Address
-
-_RESPONSE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +19,14 @@ class Seen:
     seconds: float
 
 
-async def send_traffic(
-    envoy: Address, paths: Sequence[tuple[str, str]], each: int, *, lanes: int, advance: Callable[[], None]
+async def send_traffic(  # noqa: PLR0913 - what traffic is
+    envoy: Address,
+    paths: Sequence[tuple[str, str]],
+    each: int,
+    *,
+    lanes: int,
+    within: float,
+    advance: Callable[[], None],
 ) -> list[Seen]:
     """Send `each` requests to every path, the paths in turn.
 
@@ -30,6 +35,7 @@ async def send_traffic(
         paths: endpoint names with the path to ask for.
         each: requests for each of them.
         lanes: how many at a time.
+        within: seconds; what is not answered by then is not seen.
         advance: called after every response.
 
     Raises:
@@ -37,9 +43,10 @@ async def send_traffic(
     """
     work = chain.from_iterable([paths] * each)
     seen: list[Seen] = []
-    async with asyncio.TaskGroup() as group:
-        for _ in range(lanes):
-            group.create_task(_lane(envoy, work, seen, advance))
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within), asyncio.TaskGroup() as group:
+            for _ in range(lanes):
+                group.create_task(_lane(envoy, work, seen, advance))
     return seen
 
 
@@ -48,8 +55,7 @@ async def _lane(
 ) -> None:
     for endpoint, path in work:
         begin = time.perf_counter()
-        async with asyncio.timeout(_RESPONSE_SECONDS):
-            status = await _get(envoy, path)
+        status = await _get(envoy, path)
         seen.append(Seen(endpoint, status, time.perf_counter() - begin))
         advance()
 

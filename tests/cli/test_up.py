@@ -1,19 +1,23 @@
 """`brownout up`: everything on one machine, and nothing left of it."""
 
+import asyncio
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from brownout_cli.addresses import Address
+from brownout_cli.up.traffic import send_traffic
 from tests.cli.running import brownout, environment
-from tests.support import wait_until
+from tests.support import free_port, wait_until
 
 FREE = [f"--{name}-port=0" for name in ("http", "xds", "envoy", "admin", "upstream")]
 
@@ -159,3 +163,63 @@ def test_taken_port(tmp_path: Path, name: str) -> None:
         answer = brownout("up", "--once", "--data-dir", str(tmp_path), *FREE, f"--{name}-port={port}")
     assert answer.returncode == 1
     assert f"port {port} on 127.0.0.1 is in use: choose another with --{name}-port" in answer.stderr
+
+
+def configured(folder: Path, change: Callable[[httpx.Client], httpx.Response]) -> None:
+    """Run `up` on a folder once, and change what is configured there."""
+    with up(folder, "--json", "--requests=0") as process:
+        with httpx.Client(base_url=started(process)["urls"]["rest"], trust_env=False) as client:
+            change(client).raise_for_status()
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def test_another_listener(tmp_path: Path) -> None:
+    """A listener that was given another name is the one that is moved to this time's port, and shown."""
+    listeners = [{"name": "web", "address": "127.0.0.1", "port": free_port()}]
+    configured(tmp_path, lambda client: client.put("/fleets/edge", json={"listeners": listeners}))
+    answer = brownout("up", "--once", "--json", "--requests=2", "--data-dir", str(tmp_path), *FREE)
+    assert answer.returncode == 0, answer.stderr
+    assert {row["count"] for row in json.loads(answer.stdout)["rows"] if row["observed"]} <= {1, 2}
+
+
+def test_a_share_of_the_requests(tmp_path: Path) -> None:
+    """What a fault injects into some responses only is not compared with what all of them were."""
+    fault = {"profile": "slow-checkout", "percent": 50}
+    configured(tmp_path, lambda client: client.put("/fleets/edge/endpoints/pay/fault", json=fault))
+    answer = brownout("up", "--once", "--json", "--requests=2", "--data-dir", str(tmp_path), *FREE)
+    rows = [row for row in json.loads(answer.stdout)["rows"] if row["endpoint"] == "pay"]
+    assert [row["configured"] for row in rows] == [None] * len(rows)
+
+
+def test_configuration_that_envoy_rejects(tmp_path: Path) -> None:
+    """It is told at once, in Envoy's words."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listeners = [
+            {"name": "http", "address": "127.0.0.1", "port": free_port()},
+            {"name": "other", "address": "127.0.0.1", "port": taken.getsockname()[1]},
+        ]
+        configured(tmp_path, lambda client: client.put("/fleets/edge", json={"listeners": listeners}))
+        answer = brownout("up", "--once", "--data-dir", str(tmp_path), *FREE)
+    assert answer.returncode == 1
+    assert "error: Envoy has rejected the configuration:\n  lds: " in answer.stderr
+    assert "Address already in use" in answer.stderr
+
+
+async def test_traffic_that_is_not_answered_ends() -> None:
+    """What was seen in time is returned."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if not answered:
+            answered.append(True)
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        else:
+            await reader.read()  # until the client gives up
+        writer.close()
+
+    answered: list[bool] = []
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        envoy = Address(*server.sockets[0].getsockname())
+        seen = await send_traffic(envoy, [("pay", "/pay")], 3, lanes=2, within=0.5, advance=lambda: None)
+    assert [(each.endpoint, each.status) for each in seen] == [("pay", 204)]
