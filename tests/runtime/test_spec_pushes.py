@@ -149,4 +149,8 @@ def test_in_flight_goes_on(tmp_path: Path) -> None:
             routes.push(envoy, change)
             answer = exchange(envoy.address(), path="/mine")
             assert (answer.status, faults(answer)["x-fault-requests-in-flight"]) == (418, "3")
-        assert envoy.stat("cluster.upstream.brownout.injected_4xx") == len(CHANGES)
+        other = {"load_based": per_endpoint["load_based"] | {"healthy": UNDER_LOAD["load_based"]["healthy"]}}
+        other["load_based"]["tipping_point"] = {"threshold_in_flight": 3, "responses": [response(419)]}
+        routes.push(envoy, other)  # another behaviour: a state of its own, and the same endpoint
+        assert exchange(envoy.address(), path="/mine").status == 419
+        assert envoy.stat("cluster.upstream.brownout.injected_4xx") == len(CHANGES) + 1
