@@ -70,12 +70,9 @@ def delete(call: Call, path: str, what: str) -> None:
         say(f"{what} deleted")
 
 
-def put_file(
-    call: Call, path: str, what: str, file: str, wrap: Callable[[Document], Document] = dict
-) -> None:
-    """Create or replace an entity with what a file says."""
-    body = wrap(read_mapping(file))
-    with talking(call.server, as_json=call.as_json) as client:
+def put(call: Call, path: str, what: str, body: Document, locate: Callable[[str], str] = str) -> None:
+    """Create or replace an entity; `locate` turns a path into it into where the user wrote it."""
+    with talking(call.server, as_json=call.as_json, locate=locate) as client:
         _report(call, what, client.call("PUT", path, body=body))
 
 
@@ -89,7 +86,7 @@ def set_entity(call: Call, path: str, what: str, file: str | None, changes: Chan
     if file is not None and given:
         fail(f"give either --file or {', '.join(given)}, not both", Exit.USAGE)
     if file is not None:
-        put_file(call, path, what, file)
+        put(call, path, what, read_mapping(file))
     elif given:
         _change(call, path, what, changes)
     else:

@@ -6,6 +6,7 @@ import typer
 
 from brownout_cli.rest import entities
 from brownout_cli.rest.client import path_of
+from brownout_cli.rest.documents import read_mapping
 from brownout_cli.rest.entities import Call, Document
 from brownout_cli.rest.options import DEFAULT_SERVER, Json, Server
 
@@ -58,12 +59,18 @@ def set_profile(
     as_json: Json = False,
 ) -> None:
     """Create or replace a profile."""
-
-    def wrap(document: Document) -> Document:
-        profile = document if "spec" in document else {"spec": document}
-        return profile if description is None else {**profile, "description": description}
-
-    entities.put_file(Call(server, as_json), path_of("profiles", name), f"profile {name}", file, wrap)
+    document = read_mapping(file)
+    bare = "spec" not in document
+    profile = {"spec": document} if bare else document
+    if description is not None:
+        profile = {**profile, "description": description}
+    entities.put(
+        Call(server, as_json),
+        path_of("profiles", name),
+        f"profile {name}",
+        profile,
+        locate=lambda path: path.removeprefix("spec.") if bare else path,
+    )
 
 
 @app.command("delete")

@@ -136,3 +136,13 @@ def test_certificates_of_a_fleet(cli: Cli) -> None:
     assert (both.exit_code, "not both" in both.stderr) == (2, True)
     cli.ok("fleet", "set", "edge", "--any-certificate")
     assert cli.json("fleet", "show", "edge")["certificates"] == []
+
+
+def test_a_mistake_is_named_where_it_stands_in_the_file(cli: Cli, tmp_path: Path) -> None:
+    """A bare specification has no `spec`, a profile has."""
+    file = tmp_path / "slow.yaml"
+    wrong = {**SPEC, "seed": "x"}
+    for document, place in ((wrong, "seed"), ({"spec": wrong}, "spec.seed")):
+        file.write_text(json.dumps(document))
+        refused = cli.run("profile", "set", "slow", "-f", str(file))
+        assert (refused.exit_code, f"\n  {place}: expected an integer" in refused.stderr) == (1, True)
