@@ -20,8 +20,8 @@ def database_url(text_: str) -> URL:
     """
     try:
         url = make_url(text_ if "://" in text_ else f"sqlite:///{text_}")
-    except ArgumentError:
-        raise StoreError(f"{text_!r} is no database URL: {_EXPECTED}") from None
+    except (ArgumentError, ValueError):  # not shown: whatever is wrong with it, it may hold a password
+        raise StoreError(f"the database's URL cannot be read: {_EXPECTED}") from None
     backend = url.get_backend_name()
     if backend == "sqlite" and url.database not in {None, "", ":memory:"}:
         return url.set(drivername="sqlite")

@@ -8,7 +8,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from brownout.store import SCHEMA, SchemaMismatch, Store
+from brownout.store import SCHEMA, SchemaMismatch, Store, StoreError
 from brownout.store.engine import database_url, make_engine
 from brownout.store.tables import metadata
 from migrations import Migrated, alembic_config, migrate
@@ -90,3 +90,11 @@ def test_a_password_is_not_in_the_message() -> None:
     """Messages end in logs."""
     url = database_url("postgresql://ann:secret@127.0.0.1:1/x")
     assert "secret" not in url.render_as_string()
+    for malformed in (
+        "postgresql://ann:secret@127.0.0.1:port/x",
+        "://ann:secret@127.0.0.1",
+        "mysql://ann:secret@h",
+    ):
+        with pytest.raises(StoreError, match="expected the path of a SQLite file") as caught:
+            database_url(malformed)
+        assert "secret" not in str(caught.value)

@@ -150,7 +150,7 @@ def test_the_profile_is_given_back_as_it_was_written(store: Store) -> None:
     [
         ("sqlite://", "expected the path of a SQLite file"),
         ("mysql://somewhere/x", "cannot be used: expected the path"),
-        ("://", "is no database URL"),
+        ("://", "the database.s URL cannot be read"),
     ],
 )
 def test_an_unusable_url_is_refused_with_what_was_expected(url: str, message: str) -> None:
