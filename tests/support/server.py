@@ -93,14 +93,15 @@ class ServerProcess:
         # Not by seek: the process writes where the one position of the file is.
         return os.pread(self._log.fileno(), 1 << 24, 0).decode()
 
-    def stop(self, number: int = signal.SIGTERM, timeout: float = 10.0) -> None:
-        """Ask it to end, and fail if it does not end in time or not with 0."""
+    def stop(self, number: int = signal.SIGTERM, timeout: float = 10.0) -> str:
+        """Ask it to end, and fail if it does not end in time or not with 0; return what it logged."""
         before = self.process.poll()
         self.process.send_signal(number)
         code = self.process.wait(timeout)
         log = self._end()
         assert before is None, f"the server had ended with {before}:\n{log}"
         assert code == 0, f"the server ended with {code}:\n{log}"
+        return log
 
     def kill(self) -> None:
         """SIGKILL."""

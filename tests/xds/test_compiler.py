@@ -274,9 +274,9 @@ def test_cost_of_a_change_does_not_grow(compile_: Compilation) -> None:
         for index in range(10):
             changed = endpoint("e0", "a", timeout=f"{index + 1}s")
             compilation.world.change(changed, fleet="f0")
-            start = time.perf_counter()
+            start = time.thread_time()  # what others do on this machine is no cost of ours
             compilation.compiler.compile(compilation.world.catalog, lambda _: [], lambda _: False)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     alone = cost(1, 20)

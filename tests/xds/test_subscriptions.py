@@ -30,6 +30,11 @@ async def _change(world: World, *names: str) -> None:
     await world.commit(fleet.model_copy(update={"listeners": tuple(listeners)}), *changed)
 
 
+async def _read_so_far(client: Client, kind: TypeInfo, name: str) -> None:
+    """Wait until the server has read what was sent: it answers a stream's requests in their order."""
+    assert (await client.get(kind, name)).names == [name]
+
+
 async def test_no_names_mean_all(client: Client, world: World, full: TypeInfo) -> None:
     """Empty names on LDS and CDS → everything in one response."""
     await _two_of_each(world)
@@ -50,6 +55,7 @@ async def test_all_then_some_then_none_sotw(sotw: Client, world: World, full: Ty
     await _change(world, "a")
     assert (await sotw.next(full)).names == ["a"]
     await sotw.ask(full)
+    await _read_so_far(sotw, ECDS, "brownout")
     await _change(world, "a", "b")
     await sotw.quiet()
 
@@ -62,11 +68,13 @@ async def test_all_then_some_then_none_delta(incremental: Client, world: World, 
     await _change(world, "b")
     assert (await incremental.next(full)).names == ["b"]
     await incremental.send_delta(full, resource_names_unsubscribe=["*"])
+    await _read_so_far(incremental, RDS, "brownout")
     await _change(world, "b")
     await incremental.quiet()
     await _change(world, "a")
     assert (await incremental.next(full)).names == ["a"]
     await incremental.ask(full)
+    await _read_so_far(incremental, ECDS, "brownout")
     await _change(world, "a", "b")
     await incremental.quiet()
 
