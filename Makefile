@@ -30,7 +30,7 @@ types:
 	$(BIN)/mypy
 
 unit:
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
 slow: setup $(OLD_ENVOYS:%=$(STAMPS)/envoy-%)  ## the tests that take minutes
 	$(BIN)/pytest -m slow
