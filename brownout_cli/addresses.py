@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import typer
 
+from brownout.domain.hosts import is_host_name, is_ip
 from brownout_cli.errors import CliError
 
 _BACKLOG = 1024
@@ -25,11 +26,7 @@ class Address:
     @property
     def is_ip(self) -> bool:
         """Whether the host needs no DNS."""
-        try:
-            ipaddress.ip_address(self.host)
-        except ValueError:
-            return False
-        return True
+        return is_ip(self.host)
 
     @property
     def is_loopback(self) -> bool:
@@ -48,7 +45,7 @@ def parse_address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     host = host[1:-1] if bracketed else host
-    right_host = bool(host) and bracketed == (":" in host)
+    right_host = bracketed == (":" in host) and (is_ip(host) or is_host_name(host))
     if not (colon and right_host and port.isascii() and port.isdigit() and int(port) <= 65535):
         raise typer.BadParameter(f"expected HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080, not {text!r}")
     return Address(host, int(port))

@@ -43,7 +43,8 @@ class NodeIdentity:
             "metadata": self.metadata | {"brownout": {"schema_version": SCHEMA_VERSION}},
         }
         if self.locality:
-            node["locality"] = dict(zip(("region", "zone", "sub_zone"), self.locality, strict=False))
+            places = zip(("region", "zone", "sub_zone"), self.locality, strict=False)
+            node["locality"] = {name: place for name, place in places if place}
         return node
 
 

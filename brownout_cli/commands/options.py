@@ -26,11 +26,20 @@ Fleet = Annotated[
     str,
     typer.Option("--fleet", parser=_fleet_name, metavar="NAME", help="The fleet that the Envoy belongs to."),
 ]
+
+
+def _reached(value: str | Address) -> Address:
+    address = as_address(value)
+    if not address.port:
+        raise typer.BadParameter(f"expected the port of a control plane, not {str(address)!r}")
+    return address
+
+
 Xds = Annotated[
     list[Address],
     typer.Option(
         "--xds",
-        parser=as_address,
+        parser=_reached,
         metavar="HOST:PORT",
         help="The control plane's xDS port; repeat it for several replicas.",
     ),
@@ -85,17 +94,23 @@ def identity(node_id: str, fleet: str, locality: str, metadata: list[str] | None
     """Put a node's identity together.
 
     Raises:
-        typer.BadParameter: a malformed locality or metadata entry.
+        typer.BadParameter: a malformed id, locality or metadata entry.
     """
-    parts = tuple(part for part in locality.split("/") if part)
+    if not node_id:
+        raise typer.BadParameter("expected a name that is unique in the fleet", param_hint="--node-id")
+    parts = tuple(locality.split("/")) if locality else ()
     if len(parts) > 3:
         raise typer.BadParameter(
             f"expected REGION[/ZONE[/SUB_ZONE]], not {locality!r}", param_hint="--locality"
         )
-    pairs = [entry.partition("=") for entry in metadata or []]
-    for key, equals, value in pairs:
+    pairs: dict[str, str] = {}
+    for entry in metadata or []:
+        key, equals, value = entry.partition("=")
         if not key or not equals:
-            raise typer.BadParameter(f"expected KEY=VALUE, not {key + value!r}", param_hint="--metadata")
+            raise typer.BadParameter(f"expected KEY=VALUE, not {entry!r}", param_hint="--metadata")
         if key == "brownout":
             raise typer.BadParameter("the key 'brownout' is Brownout's own", param_hint="--metadata")
-    return NodeIdentity(node_id, fleet, parts, {key: value for key, _, value in pairs})
+        if key in pairs:
+            raise typer.BadParameter(f"the key {key!r} is given twice", param_hint="--metadata")
+        pairs[key] = value
+    return NodeIdentity(node_id, fleet, parts, pairs)

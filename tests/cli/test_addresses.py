@@ -38,6 +38,9 @@ def test_reads_and_writes_the_same(text: str, address: Address) -> None:
         "host:65536",
         "h:-1",
         "h:²",
+        "a b:1",
+        "127.0.0:1",
+        "http://a:1",
     ],
 )
 def test_refuses_what_is_no_address(text: str) -> None:

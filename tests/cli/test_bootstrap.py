@@ -67,6 +67,11 @@ def test_node_is_sent_once_per_stream(mode: str) -> None:
     assert '"set_node_on_first_message_only": true' in json.dumps(printed("--mode", mode))
 
 
+def test_a_place_that_is_left_out() -> None:
+    """A zone that is not given is none, and no sub-zone becomes it."""
+    assert printed("--locality", "eu//rack-7")["node"]["locality"] == {"region": "eu", "sub_zone": "rack-7"}
+
+
 def test_replicas() -> None:
     """Several addresses become several hosts of the control plane's cluster; names make it ask DNS."""
     [cluster] = printed("--xds", "replica.example:18000")["static_resources"]["clusters"]
@@ -81,6 +86,10 @@ def test_replicas() -> None:
         (("--mode", "proxy"), "proxy"),
         (("--locality", "a/b/c/d"), "expected REGION[/ZONE[/SUB_ZONE]], not 'a/b/c/d'"),
         (("--metadata", "tier"), "expected KEY=VALUE, not 'tier'"),
+        (("--metadata", "=canary"), "expected KEY=VALUE, not '=canary'"),
+        (("--metadata", "a=1", "--metadata", "a=2"), "the key 'a' is given twice"),
+        (("--node-id", ""), "expected a name that is unique in the fleet"),
+        (("--xds", "127.0.0.1:0"), "expected the port of a control plane, not '127.0.0.1:0'"),
         (("--metadata", "brownout=1"), "the key 'brownout' is Brownout's own"),
         (("--admin", "9901"), "expected HOST:PORT"),
         (("--fleet", "No Such"), "'No Such': expected"),
