@@ -8,7 +8,7 @@ from brownout_cli.rest import entities
 from brownout_cli.rest.client import path_of
 from brownout_cli.rest.entities import Call, Changes, Document, fill
 from brownout_cli.rest.options import DEFAULT_SERVER, File, Json, Server, fleet_and_endpoint
-from brownout_cli.rest.output import print_json, say, talking
+from brownout_cli.rest.output import moment, print_json, say, talking
 
 app = typer.Typer(no_args_is_help=True, help="A fleet's endpoints; the first that matches a request wins.")
 
@@ -31,7 +31,7 @@ def _fault(endpoint: Document) -> str:
         return "-"
     notes = [] if fault["percent"] == 100 else [f"{fault['percent']:g} %"]
     notes += [] if fault["enabled"] else ["disabled"]
-    notes += [f"until {fault['expires_at']}"] if fault["expires_at"] else []
+    notes += [f"until {moment(fault['expires_at'])}"] if fault["expires_at"] else []
     notes += ["some nodes"] if fault["nodes"] else []
     return f"{fault['profile']} ({', '.join(notes)})" if notes else str(fault["profile"])
 

@@ -6,7 +6,7 @@ import typer
 
 from brownout_cli.rest.client import path_of
 from brownout_cli.rest.options import DEFAULT_SERVER, WITHIN, Json, Server, Wait, Within, fleet_and_endpoint
-from brownout_cli.rest.output import print_json, say, talking
+from brownout_cli.rest.output import moment, print_json, say, talking
 from brownout_cli.rest.waiting import settle
 
 app = typer.Typer(no_args_is_help=True, help="Bind a profile to an endpoint, or take it away.")
@@ -54,7 +54,7 @@ def set_fault(  # noqa: PLR0913 (options)
             print_json(fault)
         else:
             share = "" if fault["percent"] == 100 else f" for {fault['percent']:g} % of the requests"
-            until = f" until {fault['expires_at']}" if fault["expires_at"] else ""
+            until = f" until {moment(fault['expires_at'])}" if fault["expires_at"] else ""
             say(f"{fleet}/{name} injects {fault['profile']}{share}{until}")
         if wait:
             settle(client, [fleet], reply.revision, within)

@@ -1,6 +1,7 @@
 """What the REST commands print: results on stdout, everything else on stderr."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,11 @@ def print_json(value: Any) -> None:
 def say(message: str) -> None:
     """One line of result for people."""
     stdout().print(escape(message))
+
+
+def moment(text: str) -> str:
+    """A time as REST gives it, to the second."""
+    return re.sub(r"\.[0-9]+", "", text)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:

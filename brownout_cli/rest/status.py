@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from brownout_cli.rest.client import Client, path_of
 from brownout_cli.rest.options import DEFAULT_SERVER, Json, Server
-from brownout_cli.rest.output import print_json, print_table, stdout, talking
+from brownout_cli.rest.output import moment, print_json, print_table, stdout, talking
 
 Fleet = Annotated[str | None, typer.Argument(metavar="[FLEET]", help="Only this fleet.")]
 
@@ -55,20 +55,22 @@ def _connected(node: dict[str, Any]) -> str:
 
 def _print_rejections(nodes: Iterable[dict[str, Any]]) -> None:
     for node in nodes:
+        who = f"{node['fleet']}/{node['id']}"
         if node["refused"]:
-            what = f"{node['fleet']}/{node['id']} is kept out"
-            stdout().print(f"[red]{escape(what)}[/red] since {node['since']}: {escape(node['refused'])}")
+            _print_red(f"{who} is kept out", f"since {moment(node['since'])}: {node['refused']}")
         for kind, rejection in node["rejected"].items():
-            what = f"{node['fleet']}/{node['id']} rejected {kind.upper()}"
-            stdout().print(f"[red]{escape(what)}[/red] at {rejection['at']}: {escape(rejection['text'])}")
+            _print_red(f"{who} rejected {kind.upper()}", f"at {moment(rejection['at'])}: {rejection['text']}")
             if rejection["finding"]:
                 stdout().print(f"  {escape(rejection['finding'])}")
 
 
+def _print_red(what: str, details: str = "") -> None:
+    stdout().print(f"[red]{escape(what)}[/red] {escape(details)}".rstrip())
+
+
 def _print_damage(damaged: Iterable[dict[str, Any]]) -> None:
     for each in damaged:
-        what = f"{each['kind']} {each['key']} is damaged and left out"
-        stdout().print(f"[red]{escape(what)}[/red]")
+        _print_red(f"{each['kind']} {each['key']} is damaged and left out")
         for error in each["errors"]:
             where = f"{error['path']}: " if error["path"] else ""
             stdout().print(f"  {escape(where + error['message'])}")
@@ -105,7 +107,7 @@ def _print_nodes(nodes: Sequence[dict[str, Any]]) -> None:
                 node["fleet"],
                 node["version"] or "?",
                 _connected(node),
-                node["since"],
+                moment(node["since"]),
                 _acknowledged(node),
             )
             for node in nodes

@@ -1,5 +1,6 @@
 """The daily act, and waiting for it."""
 
+import re
 from collections.abc import Iterator
 from threading import Timer
 
@@ -109,3 +110,10 @@ def test_a_time_that_is_none_is_wrong_usage(cli: Cli, rest: RestServer) -> None:
     """Before anything is sent."""
     assert cli.run("fault", "set", "edge/pay", "slow", "--wait", "--within", "soon").exit_code == 2
     assert rest.http.get(FAULT).status_code == 404
+
+
+def test_times_are_shown_to_the_second(cli: Cli) -> None:
+    """A table has no room for more; JSON has all of it."""
+    shown = cli.ok("fault", "set", "edge/pay", "slow", "--for", "10m")
+    assert re.search(r" until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", shown.strip())
+    assert re.search(r"\(until \S+:\d\dZ\)", cli.ok("endpoint", "list", "edge"))
