@@ -11,7 +11,7 @@ from filter_runtime.engine.abi cimport (
     continue_encoding, define_counter, define_gauge, define_histogram, envoy_log, get_header, route_config,
     scheduler_commit, scheduler_delete, scheduler_new, table_t, text, worker_index
 )
-from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, fields_t
+from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, drop_fields, fields_t
 from filter_runtime.engine.heap cimport heap_add, heap_remove, heap_t
 from filter_runtime.engine.metrics cimport (
     CLASSED, DELAYED, EXPIRED, INJECTED, SKIPPED, STATUS_CLASSES, count, count_class, filter_config_t, lower_gauge,

@@ -1,9 +1,20 @@
 # The x-fault-* fields of one decision: response headers, and the active span's `fault.*` attributes.
 
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
 
-from filter_runtime.engine.abi cimport RESPONSE_HEADERS, active_span, add_header, buffer_t, span_set_tag, text
+from filter_runtime.engine.abi cimport (
+    RESPONSE_HEADERS,
+    active_span,
+    add_header,
+    buffer_t,
+    get_headers,
+    get_headers_size,
+    set_header,
+    span_set_tag,
+    text,
+)
 from filter_runtime.engine.behavior cimport header_t
 from filter_runtime.engine.gotime cimport DURATION_SIZE, format_duration
 from filter_runtime.engine.stream cimport stream_t
@@ -11,6 +22,22 @@ from filter_runtime.engine.stream cimport stream_t
 cdef enum:
     FIELDS = 9  # at most
     PREFIX = 8  # of the names: "x-fault-"
+    ON_STACK = 64  # headers of a response that need no allocation
+
+cdef extern from *:
+    """
+    #include <string.h>
+    /* Whether a name that begins with x-fault- is one of ours. */
+    static inline int brownout_is_field(const char *name, size_t length) {
+        static const char *const names[] = {"injected-delay", "actual-upstream", "added-delay", "requests-in-flight",
+                                            "worker-index", "injected", "status", "upstream-status", "profile"};
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strlen(names[i]) == length - 8 && memcmp(names[i], name + 8, length - 8) == 0)
+                return 1;
+        return 0;
+    }
+    """
+    bint _is_field "brownout_is_field"(const char* name, size_t length) noexcept nogil
 
 # Values point into `digits`, or into memory that outlives the stream.
 cdef struct fields_t:
@@ -69,6 +96,33 @@ cdef inline void describe(fields_t* fields, const stream_t* stream, bint forced)
     _field(fields, b"x-fault-upstream-status", 23, _number(fields, stream.upstream_status))
     if stream.rule.label.length:
         _field(fields, b"x-fault-profile", 15, stream.rule.label)
+
+cdef inline const header_t* _field_among(const header_t* headers, size_t count) noexcept nogil:
+    cdef size_t i
+    for i in range(count):
+        if headers[i].name_length > PREFIX and memcmp(headers[i].name, b"x-fault-", PREFIX) == 0:
+            if _is_field(headers[i].name, headers[i].name_length):
+                return headers + i
+    return NULL
+
+cdef inline void drop_fields(void* envoy) noexcept nogil:
+    """Remove what a filter further up says of the response: the fields are this filter's, also those it leaves out."""
+    cdef header_t on_stack[ON_STACK]
+    cdef header_t* headers = on_stack
+    cdef const header_t* found
+    cdef size_t count = get_headers_size(envoy, RESPONSE_HEADERS)
+    if count > ON_STACK:
+        headers = <header_t*>malloc(count * sizeof(header_t))
+        if headers == NULL:
+            return
+    while count and get_headers(envoy, RESPONSE_HEADERS, headers):
+        found = _field_among(headers, count)
+        if found == NULL:
+            break
+        set_header(envoy, RESPONSE_HEADERS, text(found.name, found.name_length), text(NULL, 0))
+        count = get_headers_size(envoy, RESPONSE_HEADERS)
+    if headers != on_stack:
+        free(headers)
 
 cdef inline void add_to_response(const fields_t* fields, void* envoy) noexcept nogil:
     cdef const header_t* item

@@ -112,6 +112,7 @@ cdef int _deliver(stream_t* stream) noexcept nogil:
     stream.phase = PASSING
     if not forces:
         if with_fields:
+            drop_fields(envoy)
             add_to_response(&fields, envoy)
         return CONTINUE
     count_class(envoy, stream.filter, INJECTED, stream.draw.status)

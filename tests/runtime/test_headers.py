@@ -19,8 +19,10 @@ ROUTES = [
     route("/label", always(200, "1ms", label="slow-checkout@7")),
     route("/silent", always(503, "20ms", headers=False, diagnostic=True, label="x")),
     route("/fails", always(200, "1ms")),
+    route("/foreign", always(200, "0s")),
     route("/untouched"),
 ]
+FOREIGN = (*((name, "foreign") for name in FAULT_HEADERS), ("x-fault-status", "again"), ("x-fault-s", "kept"))
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,8 @@ def upstream() -> Iterator[Upstream]:
     paths = {
         "/match/slow": Behaviour(delay=0.08),
         "/fails": Behaviour(status=500),
+        "/foreign": Behaviour(headers=FOREIGN),
+        "/foreign/many": Behaviour(headers=(*FOREIGN, *((f"x-{i}", "1") for i in range(80)))),
         "/abort/502": Behaviour(status=502),
     }
     with Upstream(paths) as server:
@@ -143,6 +147,21 @@ def test_all_headers_can_be_left_out(address: tuple[str, int]) -> None:
 def test_a_route_without_a_fault_is_untouched(address: tuple[str, int]) -> None:
     """Nothing is added where nothing is configured."""
     assert faults(exchange(address, path="/untouched")) == {}
+
+
+@pytest.mark.parametrize("path", ["/foreign", "/foreign/many"])
+def test_the_headers_are_this_filter_s_alone(address: tuple[str, int], path: str) -> None:
+    """What another filter behind this one says is replaced, also where this one says nothing."""
+    found = faults(exchange(address, path=path))
+    assert found.pop("x-fault-s") == "kept"
+    assert tuple(found) == (
+        "x-fault-injected-delay",
+        "x-fault-actual-upstream",
+        "x-fault-requests-in-flight",
+        "x-fault-status",
+        "x-fault-upstream-status",
+    )
+    assert "foreign" not in found.values()
 
 
 def test_the_full_set_in_the_order_of_the_table(upstream: Upstream) -> None:
