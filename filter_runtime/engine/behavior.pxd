@@ -26,11 +26,12 @@ cdef struct reply_t:
     const header_t* headers
     size_t header_count
     bint has_content_type  # one of `headers` is a content-type
+    bint has_grpc_status  # one of `headers` is a grpc-status
 
 # One entry of `responses[]`.
 cdef struct entry_t:
     int status
-    int grpc_status  # the standard mapping of `status` (503 -> 14); 0 for a success
+    int grpc_status  # the reply's own, else the standard mapping of `status` (503 -> 14); 0 for a success
     curve_t curve
     order_t order
     reply_t reply

@@ -127,11 +127,16 @@ cdef int _lay_out_entry(arena_t* arena, entry_t* entry, tuple response, tuple re
             headers[i] = header_t(
                 name=name, name_length=len(reply[1][i][0]), value=value, value_length=len(reply[1][i][1])
             )
-            entry.reply.has_content_type |= reply[1][i][0].lower() == b"content-type"
     if entry == NULL:
         return 0
     entry.status = response[0]
     entry.grpc_status = grpc_status(entry.status)
+    for header, content in reply[1]:
+        entry.reply.has_content_type |= header.lower() == b"content-type"
+        if header.lower() == b"grpc-status":
+            entry.reply.has_grpc_status = True
+            if content.isdigit() and len(content) <= 3:
+                entry.grpc_status = int(content)
     entry.curve = curve_t(knots=knots, guide=guide, cells=cells)
     _fill_curve(knots, guide, cells, curve)
     order_for(&entry.order, response[1], lane_bits_for(response[1], seeded))

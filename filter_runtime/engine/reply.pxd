@@ -65,11 +65,12 @@ cdef inline bint send_reply(const stream_t* stream, const fields_t* fields, bint
         count += fields.count
     if is_grpc(stream.envoy):
         body = grpc_message(entry)
-        headers[count].name = b"grpc-status"
-        headers[count].name_length = 11
-        headers[count].value = grpc_status
-        headers[count].value_length = write_status(grpc_status, entry.grpc_status)
-        count += 1
+        if not entry.reply.has_grpc_status:
+            headers[count].name = b"grpc-status"
+            headers[count].name_length = 11
+            headers[count].value = grpc_status
+            headers[count].value_length = write_status(grpc_status, entry.grpc_status)
+            count += 1
     send_response(stream.envoy, stream.draw.status, headers, count, body, text(b"brownout_fault_injected", 23))
     if headers != on_stack:
         free(headers)

@@ -34,6 +34,11 @@ ROUTES = [
     route("/cookies", local(200 + 3, body="x", headers=COOKIES)),
     route("/many", local(503, headers=MANY)),
     route("/large", local(503, body="x" * 500_000)),
+    route("/grpc-status", local(503, headers=[["Grpc-Status", "7"]])),
+    route(
+        "/grpc-status-rewritten",
+        local(503, headers=[["grpc-status", "7"]]) | {"override": "upstream_response"},
+    ),
     route("/long-message", local(503, body="é" * 2000)),
 ]
 
@@ -197,6 +202,13 @@ def test_grpc_of_the_sampled_status_passes(address: tuple[str, int], way: str) -
     answer = grpc(address, f"/{way}/200")
     assert bytes(answer.body) == b"\0\0\0\0\5hello"
     assert answer.trailers == [("grpc-status", "0")]
+
+
+@pytest.mark.parametrize("path", ["/grpc-status", "/grpc-status-rewritten"])
+def test_a_configured_grpc_status_is_the_only_one(address: tuple[str, int], path: str) -> None:
+    """A `grpc-status` among the profile's headers replaces the standard code."""
+    answer = grpc(address, path)
+    assert {value for name, value in [*answer.headers, *answer.trailers] if name == "grpc-status"} == {"7"}
 
 
 def test_a_grpc_message_is_encoded_and_bounded(address: tuple[str, int]) -> None:
