@@ -2,6 +2,7 @@
 #include "find.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,7 +96,7 @@ void *brownout_open_libpython(const brownout_python *python, char *tried, size_t
                             "lib64/" BROWNOUT_LIBPYTHON};
     size_t used = 0;
     if (access(python->executable, X_OK) != 0) {
-        snprintf(tried, size, "it is not there or cannot be executed");
+        snprintf(tried, size, "it is not there or cannot be executed (%s)", strerror(errno));
         return NULL;
     }
     if (!installation(python->executable, prefix)) {

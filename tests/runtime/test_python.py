@@ -102,7 +102,7 @@ def test_no_python_there(upstream: Upstream) -> None:
     """A BROWNOUT_PYTHON that does not exist is said so, with what was looked for."""
     line = refuses(upstream, {"BROWNOUT_PYTHON": "/nowhere/bin/python"})
     assert "from BROWNOUT_PYTHON, /nowhere/bin/python" in line
-    assert "not there" in line
+    assert "not there or cannot be executed (No such file or directory)" in line
 
 
 def test_a_python_without_a_shared_library(upstream: Upstream, tmp_path: Path) -> None:
