@@ -13,7 +13,7 @@ from brownout.domain.scalars import Instant, Items, Name, Text, distinct
 from brownout.profile import FieldError, ValidationFailed, parse_duration
 from brownout.profile.errors import found
 from brownout.profile.scalars import plain_number
-from brownout.profile.timestamps import format_timestamp
+from brownout.profile.timestamps import LAST_YEAR, format_timestamp
 
 
 def _scalar(value: object) -> object:
@@ -104,8 +104,8 @@ def with_deadline(raw: Mapping[str, Any], now: datetime, *, path: str = "") -> d
         deadline = now + timedelta(microseconds=_positive(text) // 1000)
     except ValueError as error:
         raise ValidationFailed([FieldError(here, str(error))]) from None
-    except OverflowError:
-        raise ValidationFailed([FieldError(here, "is too far in the future")]) from None
+    if deadline.year > LAST_YEAR:
+        raise ValidationFailed([FieldError(here, f"is too far in the future: expected at most {LAST_YEAR}")])
     return {**document, "expires_at": format_timestamp(deadline)}
 
 

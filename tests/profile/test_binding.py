@@ -45,6 +45,8 @@ def test_any_other_percent_is_refused(percent: object) -> None:
         ("2030-01-31T18:00:00.5Z", datetime(2030, 1, 31, 18, 0, 0, 500_000, tzinfo=UTC)),
         ("2030-01-31T18:00:00.123456789Z", datetime(2030, 1, 31, 18, 0, 0, 123_456, tzinfo=UTC)),
         ("2001-01-01T00:00:00Z", datetime(2001, 1, 1, tzinfo=UTC)),
+        ("1678-01-01T00:00:00Z", datetime(1678, 1, 1, tzinfo=UTC)),
+        ("2261-12-31T23:59:59Z", datetime(2261, 12, 31, 23, 59, 59, tzinfo=UTC)),
     ],
 )
 def test_a_deadline_is_rfc_3339_and_held_in_utc(text: str, moment: datetime) -> None:
@@ -62,6 +64,7 @@ def test_a_deadline_is_rfc_3339_and_held_in_utc(text: str, moment: datetime) -> 
         "2030-01-31T18:00:00.Z", "2030-01-31T18:00:00+0200", "2030-01-31T18:00:00+02",
         "2030-01-31T18:00:00 Z",
         "2030-01-31T18:00:00+25:00", "20300131T180000Z", "2030-W05-4T18:00:00Z", "0000-01-01T00:00:00Z",
+        "1677-12-31T23:59:59Z", "2262-01-01T00:00:00Z", "2261-12-31T23:59:59-00:01",
         "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "\u0662030-01-31T18:00:00Z",
         "2030-01-31T18:00:00Z\n", 1_900_000_000, None, True, datetime(2030, 1, 31, tzinfo=UTC),
     ],

@@ -32,6 +32,7 @@ from brownout.profile import (
     parse_document,
     route_wire,
 )
+from brownout.profile.timestamps import FIRST_YEAR, LAST_YEAR
 from tests.profile.samples import LOAD_BASED, PROFILE, RESPONSE
 
 durations = st.integers(0, 2**63 - 1)
@@ -102,10 +103,13 @@ def behaviors(draw: st.DrawFn) -> Behavior:
     )
 
 
+# Hypothesis wants them without a zone.
+FIRST, LAST = datetime(FIRST_YEAR, 1, 1), datetime(LAST_YEAR, 12, 31)  # noqa: DTZ001
+
 bindings = st.builds(
     Binding,
     percent=st.floats(0, 100).map(abs),
-    expires_at=st.none() | st.datetimes(timezones=st.just(UTC)),
+    expires_at=st.none() | st.datetimes(FIRST, LAST, timezones=st.just(UTC)),
     label=st.none() | visible,
     headers=st.booleans(),
     endpoint=st.none() | visible,

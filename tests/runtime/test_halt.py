@@ -117,6 +117,16 @@ def test_until_it_expires_a_fault_injects(upstream: Upstream) -> None:
         assert "x-fault-added-delay" in faults(answer)
 
 
+@pytest.mark.parametrize(
+    ("deadline", "status"), [("1678-01-01T00:00:00Z", 200), ("2261-12-31T23:59:59Z", 503)]
+)
+def test_the_first_and_the_last_deadline_count(upstream: Upstream, deadline: str, status: int) -> None:
+    """All that the language takes, the clock of the filter can say."""
+    rule = always(503, expires_at=deadline)
+    with EnvoyProcess(static_bootstrap(upstream.port, routes=[route("/", rule)])) as envoy:
+        assert exchange(envoy.address()).status == status
+
+
 def test_percent_of_the_requests_take_part(upstream: Upstream) -> None:
     """With `percent: 30` about a third is injected; the others are untouched and uncounted."""
     rules = [route("/none", always(503, percent=0)), route("/", always(503, percent=30))]
