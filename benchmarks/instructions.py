@@ -32,6 +32,7 @@ HELD = 0.03
 INJECTING = 25_000
 LABEL = "slow-checkout@7"
 IDLE = 1.2
+ENDPOINTS = (1, 20)
 
 
 def run(*, slow: bool) -> Iterator[Result]:
@@ -58,6 +59,7 @@ def run(*, slow: bool) -> Iterator[Result]:
         silent = _instructions(module, "/silent/", requests) - apart
         held = _instructions(module, "/held/", requests) - apart
         diagnostic = _instructions(module, "/diagnostic/", requests) - apart
+        missed = {many: _instructions(_matching(port, many), "/", requests) - plain for many in ENDPOINTS}
     yield Result("no filter, whole request", plain, "instructions")
     yield Result("no filter, requests apart", apart, "instructions")
     yield Result("Envoy's fault filter, idle", fault_idle, "instructions")
@@ -67,6 +69,14 @@ def run(*, slow: bool) -> Iterator[Result]:
     yield Result("Brownout, delaying without headers", silent, "instructions")
     yield Result("Brownout, delaying with all headers", held, "instructions", INJECTING)
     yield Result("Brownout, and with the worker's index", diagnostic, "instructions")
+    for many, cost in missed.items():
+        yield Result(f"Brownout, none of {many} endpoints matches", cost, "instructions")
+
+
+def _matching(port: int, endpoints: int) -> dict[str, Any]:
+    """Envoy whose filter compares every request with endpoints that none matches."""
+    listed = [{"match": {"prefix": f"/endpoint-{index}/"}} | delay(f"{HELD}s") for index in range(endpoints)]
+    return static_bootstrap(port, filter_config={"endpoints": listed})
 
 
 def _instructions(config: dict[str, Any], path: str, requests: int, *, pause: float = 0.0) -> float:
