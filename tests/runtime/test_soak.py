@@ -147,7 +147,7 @@ async def soak(path: Path, envoy: EnvoyProcess, seconds: float) -> tuple[Load, l
 
 @pytest.mark.parametrize(
     ("seconds", "least"),
-    [(45, 5_000), pytest.param(600, 200_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+    [(60, 5_000), pytest.param(600, 200_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
     ids=["short", "long"],
 )
 def test_soak(tmp_path: Path, seconds: float, least: int) -> None:
