@@ -70,7 +70,14 @@ async def control_plane(
         registry = CollectorRegistry()
         server = XdsServer(service.feed, options=Options(tls=tls), registry=registry)
         # Before there is another thread: making it, FastAPI changes the filters of warnings, which all share.
-        app = create_app(service, server.status, service.feed, registry=registry, version=version("brownout"))
+        app = create_app(
+            service,
+            server.status,
+            service.feed,
+            registry=registry,
+            version=version("brownout"),
+            ready=lambda: {"xds": server.loaded},
+        )
         port = await server.start(xds.host, xds.port)
         stack.push_async_callback(server.stop, _XDS_GRACE_SECONDS)
         rest = HttpServer(app)

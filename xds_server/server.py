@@ -75,6 +75,11 @@ class XdsServer:
         self._server: grpc.aio.Server | None = None
         self._stopping = False
 
+    @property
+    def loaded(self) -> bool:
+        """Whether it has configuration to serve; before, Envoys are told to come again."""
+        return self._hub.loaded
+
     # -- its life
 
     async def start(self, host: str, port: int) -> int:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.running import brownout
 from tests.e2e.stack import configuration
-from tests.support import ServerProcess, free_port
+from tests.support import ServerProcess, free_port, wait_until
 
 SERVE = ("serve", "--http", "127.0.0.1:0", "--xds", "127.0.0.1:0", "--database")
 
@@ -46,6 +46,13 @@ def test_ends_quickly_with_everyone_connected(database: Path, number: int) -> No
             log = server.stop(number)
             assert list(lines)[-1:] == [""]  # the stream came to its regular end
     assert "timeout graceful shutdown exceeded" not in log  # what uvicorn says of what it cuts off
+
+
+def test_ready_when_envoys_are_served(database: Path) -> None:
+    """`/readyz` waits for what Envoys get; nobody sends them to a server that would turn them away."""
+    with ServerProcess(database) as server:
+        wait_until(lambda: server.http.get("readyz").is_success)
+        assert server.http.get("readyz").json() == {"status": "ready", "checks": {"xds": True}}
 
 
 def test_as_many_open_files_as_allowed(database: Path) -> None:
