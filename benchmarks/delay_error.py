@@ -47,7 +47,7 @@ def run(*, slow: bool) -> Iterator[Result]:
 
 
 def _errors(address: tuple[str, int], target_ms: float, requests: int) -> np.ndarray:
-    """Absolute errors in microseconds, shape (3, requests): the module's, the fault filter's, without delay."""
+    """Absolute errors in µs, shape (3, requests): the module's, the fault filter's, without delay."""
     targets_ms = {f"/module/{target_ms}/": target_ms, f"/fault/{target_ms}/": target_ms, "/plain/": 0.0}
     found = np.empty((len(targets_ms), requests))
     with ExitStack() as stack:
