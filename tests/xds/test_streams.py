@@ -80,11 +80,11 @@ async def test_unavailable_before_the_store_is_loaded(
         code, details = await client.ended()
         assert code is grpc.StatusCode.UNAVAILABLE
         assert "loaded" in details
-    assert not server.loaded
+    before = server.loaded
     world = World()
     world.connect(server)
     await world.commit(upstream("a"))
-    assert server.loaded
+    assert (before, server.loaded) == (False, True)
     async with clients.open(delta=delta) as client:
         assert (await client.get(CDS)).names == []
 
