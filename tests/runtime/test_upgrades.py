@@ -1,5 +1,6 @@
 """WebSocket upgrades: delayed or refused before they happen, and left alone afterwards."""
 
+import contextlib
 import socket
 import threading
 import time
@@ -34,10 +35,12 @@ class EchoServer:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection:
+        with connection, contextlib.suppress(ConnectionError):  # Envoy may reset what nobody wants any more
             head = b""
             while b"\r\n\r\n" not in head:
-                head += connection.recv(4096)
+                if not (data := connection.recv(4096)):
+                    return
+                head += data
             connection.sendall(SWITCH)
             if b"close" in head:
                 return
