@@ -29,10 +29,8 @@ lint:
 types:
 	$(BIN)/mypy
 
-# What fails beside others is run once more, alone, and said: Envoy seldom crashes after its main loop has ended.
 unit:
-	$(BIN)/pytest -m "not slow" -n auto --dist loadfile || \
-		{ echo "once more, alone: what failed"; $(BIN)/pytest -m "not slow" --last-failed --last-failed-no-failures none; }
+	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
 slow: setup $(OLD_ENVOYS:%=$(STAMPS)/envoy-%)  ## the tests that take minutes
 	$(BIN)/pytest -m slow

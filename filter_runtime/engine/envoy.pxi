@@ -32,7 +32,9 @@ from filter_runtime.engine.sync cimport (
     CLOCK_MONOTONIC, CLOCK_REALTIME, clock_ns, give_way, is_empty, precise_thread, push, read_word, replace_word,
     sleep_until, start_thread, take_all, ticket, wake, write_word
 )
-from filter_runtime.engine.worker cimport become_timer_thread, on_timer_thread, thread_rng
+from filter_runtime.engine.worker cimport (
+    at_thread_ends, await_thread_end, become_timer_thread, on_main_thread, on_timer_thread, thread_rng
+)
 
 include "configs.pxi"
 include "timers.pxi"

@@ -84,6 +84,7 @@ cdef void _filter_destroy(const void* module) noexcept nogil:
     if stream.phase == HOLDING:
         timer_cancel(stream)
         lower_gauge(stream.envoy, stream.filter.held)
+    timer_finish(stream)
     if stream.counted:
         in_flight_leave(&_in_flight.value)
         in_flight_leave(&stream.rule.state.endpoint.in_flight)

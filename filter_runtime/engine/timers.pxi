@@ -9,6 +9,10 @@
 # lane, and only from there is the timer's reference dropped. The worker waits out a commit that is just running, so
 # that none is ever made for a stream that has gone, or on a dispatcher that has. (Once `scheduled` was called there is
 # nothing to wait for, and waiting would cost milliseconds: the worker often preempts the thread that woke it.)
+#
+# Within a commit the timer thread keeps Envoy's filter object alive, so its end may come late and on this thread. That is
+# fine while Envoy lives; in the end it must not outlive what it refers to. So a worker waits for such a commit as its
+# thread ends, which Envoy awaits before it takes itself down, and the main thread whenever it ends a stream.
 
 cdef enum:
     LANES = 64
@@ -31,6 +35,7 @@ cdef struct timers_t:
     int64_t failed  # atomic: there is no thread
     int64_t halted  # atomic: nothing is injected
     int64_t sleeps_until  # atomic: 0 while awake
+    int64_t commits  # atomic: odd within one
     uint32_t bell
     heap_t heap  # of the thread alone
 
@@ -53,6 +58,7 @@ cdef bint timer_arm(stream_t* stream) noexcept nogil:
     timer.scheduler = scheduler_new(stream.envoy)
     if timer.scheduler == NULL:
         return False
+    await_thread_end()
     references_add(&stream.references)
     write_word(&timer.state, TIMER_ARMED)
     push(&_timers.lanes[lane].armed, stream, <void**>&timer.next_armed)
@@ -71,6 +77,26 @@ cdef void timer_cancel(stream_t* stream) noexcept nogil:
     elif not on_timer_thread():
         while read_word(&timer.state) == TIMER_FIRING:
             give_way()
+
+
+cdef void timer_finish(stream_t* stream) noexcept nogil:
+    """Before a stream that was held ends on the main thread: see to it that the timer thread has left it."""
+    if stream.timer.scheduler != NULL and on_main_thread():
+        _wait_for_commit()
+
+
+cdef void _wait_for_commit() noexcept nogil:
+    cdef int64_t number = read_word(&_timers.commits)
+    while number & 1 and read_word(&_timers.commits) == number:
+        give_way()
+
+
+cdef void _thread_ends(void* unused) noexcept nogil:
+    _wait_for_commit()
+
+
+if not at_thread_ends(_thread_ends):
+    raise MemoryError("no thread-specific key is left")
 
 
 cdef inline bint _is_halted() noexcept nogil:
@@ -158,9 +184,11 @@ cdef void _fire_all() noexcept nogil:
 # A stream that was cancelled meanwhile is on its lane's second stack, where `_collect` finds it.
 cdef void _fire(stream_t* stream, uint64_t event) noexcept nogil:
     if replace_word(&stream.timer.state, TIMER_ARMED, TIMER_FIRING):
+        write_word(&_timers.commits, _timers.commits + 1)
         scheduler_commit(stream.timer.scheduler, event)
         write_word(&stream.timer.state, TIMER_FIRED)
         _let_go(stream)
+        write_word(&_timers.commits, _timers.commits + 1)
 
 
 cdef void _let_go(stream_t* stream) noexcept nogil:

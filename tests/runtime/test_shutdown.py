@@ -1,13 +1,16 @@
 """Envoy ends cleanly whatever is held at that moment."""
 
 import socket
+import subprocess
 from contextlib import ExitStack
+from pathlib import Path
 
-from tests.support import EnvoyProcess, Upstream, route, static_bootstrap
+from tests.support import EnvoyProcess, Upstream, exchange, route, static_bootstrap
 
 from .profiles import always
 
 CLIENTS = 50
+STALLED_COMMIT = Path(__file__).parent / "double" / "stalled_commit.c"
 
 
 def test_sigterm_while_responses_are_held_and_released(version: str) -> None:
@@ -30,3 +33,24 @@ def test_sigterm_while_responses_are_held_and_released(version: str) -> None:
                 envoy.wait_stat("cluster.upstream.brownout.held", CLIENTS // 2)
                 envoy.stop()
                 envoy.start()  # the block ends it once more
+
+
+def test_the_timer_thread_leaves_envoy_before_envoy_ends(version: str, tmp_path: Path) -> None:
+    """A commit that lasts until the end of the process is waited for: it keeps an object of Envoy's alive."""
+    library = tmp_path / "stalled_commit.so"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-Wall", "-Werror", STALLED_COMMIT, "-o", library, "-ldl"], check=True
+    )
+    with (
+        Upstream() as upstream,
+        EnvoyProcess(
+            static_bootstrap(upstream.port, routes=[route("/", always(200, "5ms"))]),
+            version=version,
+            env={"LD_PRELOAD": str(library)},
+        ) as envoy,
+    ):
+        assert exchange(envoy.address()).status == 200
+        envoy.wait_log("timer thread stalled")
+        envoy.stop()
+        assert envoy.log.index("timer thread goes on") < envoy.log.index("] exiting")
+        envoy.start()  # the block ends it once more
