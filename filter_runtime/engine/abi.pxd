@@ -55,6 +55,7 @@ cdef extern from *:
     ENVOY(bool, http_append_body)(void *envoy, int type, ENVOY_TEXT data);
     ENVOY(bool, http_drain_body)(void *envoy, int type, size_t length);
     ENVOY(void, http_filter_continue_encoding)(void *envoy);
+    ENVOY(void, http_filter_reset_stream)(void *envoy, int reason, ENVOY_TEXT details);
     ENVOY(void *, http_filter_scheduler_new)(void *envoy);
     ENVOY(void, http_filter_scheduler_commit)(void *scheduler, uint64_t event);
     ENVOY(void, http_filter_scheduler_delete)(void *scheduler);
@@ -87,6 +88,7 @@ cdef extern from *:
     bint append_body "envoy_dynamic_module_callback_http_append_body"(void*, int, buffer_t) noexcept nogil
     bint drain_body "envoy_dynamic_module_callback_http_drain_body"(void*, int, size_t) noexcept nogil
     void continue_encoding "envoy_dynamic_module_callback_http_filter_continue_encoding"(void*) noexcept nogil
+    void reset_stream "envoy_dynamic_module_callback_http_filter_reset_stream"(void*, int, buffer_t) noexcept nogil
     void* scheduler_new "envoy_dynamic_module_callback_http_filter_scheduler_new"(void*) noexcept nogil
     void scheduler_commit "envoy_dynamic_module_callback_http_filter_scheduler_commit"(void*, uint64_t) noexcept nogil
     void scheduler_delete "envoy_dynamic_module_callback_http_filter_scheduler_delete"(void*) noexcept nogil
@@ -124,11 +126,16 @@ cdef enum:
     RECEIVED_RESPONSE_BODY = 2
     BUFFERED_RESPONSE_BODY = 3
 
+# How a stream is reset: refused is a failure of the upstream's; the other would end the whole request.
+cdef enum:
+    RESET_REFUSED = 1
+
 # What a hook returns; STOP_ALL_AND_WATERMARK is for headers only: nothing follows, and the sender is paused once
-# Envoy's buffers are full.
+# Envoy's buffers are full. STOP_AND_DROP is for a body.
 cdef enum:
     CONTINUE = 0
     STOP = 1
+    STOP_AND_DROP = 3
     STOP_ALL_AND_WATERMARK = 4
 
 cdef inline buffer_t text(const char* data, size_t length) noexcept nogil:

@@ -1,7 +1,7 @@
 # The request's hooks, and a stream's beginning and end; the response's are in response.pxi.
 #
 # They run on any thread, without the GIL. On 1.38 and 1.39 Envoy still calls response hooks after destroy, with NULL for
-# the stream: such a response passes.
+# the stream: the router has given up such a response, and what is left of it ends here.
 
 cdef struct counter_t:
     char _apart[120]
@@ -28,7 +28,10 @@ cdef int _request_headers(void* envoy, const void* module, c_bool ended) noexcep
     if config == NULL:
         config = stream.filter.config
     rule = first_match(config, envoy)
-    if rule == NULL or (rule.share < 1.0 and unit(thread_rng()) >= rule.share):
+    if rule == NULL:
+        return CONTINUE
+    attempt_begins(stream)
+    if rule.share < 1.0 and unit(thread_rng()) >= rule.share:
         return CONTINUE
     config_retain(config)
     stream.config = config
@@ -81,6 +84,7 @@ cdef void _filter_destroy(const void* module) noexcept nogil:
     cdef stream_t* stream = <stream_t*>module
     if stream == NULL:
         return
+    attempt_ends(stream)
     if stream.phase == HOLDING:
         timer_cancel(stream)
         lower_gauge(stream.envoy, stream.filter.held)

@@ -8,8 +8,18 @@ cdef enum:
 
 cdef int _response_headers(void* envoy, const void* module, c_bool ended) noexcept nogil:
     cdef stream_t* stream = <stream_t*>module
+    cdef int next
+    if stream == NULL:
+        return CONTINUE
+    next = _decide(envoy, stream, ended)
+    if next == CONTINUE:
+        attempt_ends(stream)
+    return next
+
+
+cdef inline int _decide(void* envoy, stream_t* stream, bint ended) noexcept nogil:
     cdef int64_t now, remaining
-    if stream == NULL or (stream.phase != WAITING and stream.phase != LAPSED):
+    if stream.phase != WAITING and stream.phase != LAPSED:
         return CONTINUE
     stream.response_ended = ended
     stream.upstream_status = _status_of(envoy)
@@ -86,14 +96,18 @@ cdef inline int _rewrite(stream_t* stream, const fields_t* fields, bint with_fie
 
 cdef int _response_body(void* envoy, const void* module, c_bool ended) noexcept nogil:
     cdef stream_t* stream = <stream_t*>module
-    if stream != NULL and stream.phase == REWRITING:
+    if stream == NULL:
+        return STOP_AND_DROP
+    if stream.phase == REWRITING:
         rewrite_body(stream)
     return CONTINUE
 
 
 cdef int _response_trailers(void* envoy, const void* module) noexcept nogil:
     cdef stream_t* stream = <stream_t*>module
-    if stream != NULL and stream.phase == REWRITING:
+    if stream == NULL:
+        return STOP
+    if stream.phase == REWRITING:
         rewrite_trailers(stream)
     return CONTINUE
 
@@ -129,5 +143,16 @@ cdef void _scheduled(void* envoy, const void* module, uint64_t event) noexcept n
     if stream == NULL or stream.phase != HOLDING:
         return
     lower_gauge(envoy, stream.filter.held)
-    if (_pass(stream, event) if event != EVENT_DUE else _deliver(stream)) == CONTINUE:
+    if (_pass(stream, event) if event != EVENT_DUE else _deliver(stream)) != CONTINUE:
+        return
+    attempt_ends(stream)
+    if _is_futile(stream, stream.upstream_status if event != EVENT_DUE else stream.draw.status):
+        reset_stream(envoy, RESET_REFUSED, text(b"brownout_attempt_given_up", 25))
+    else:
         continue_encoding(envoy)
+
+
+# An error that the router would give up for another attempt's sake, and that must not go on: see attempts.pxd. Headers
+# alone may.
+cdef inline bint _is_futile(const stream_t* stream, int status) noexcept nogil:
+    return status >= 400 and not stream.response_ended and has_rival(stream)

@@ -26,6 +26,7 @@ from filter_runtime.engine.abi cimport (
     add_header,
     text,
 )
+from filter_runtime.engine.attempts cimport has_rival
 from filter_runtime.engine.behavior cimport entry_t, header_t
 from filter_runtime.engine.headers cimport add_to_response, fields_t
 from filter_runtime.engine.reply cimport GRPC_MESSAGE, entry_of, grpc_message, is_grpc, write_status
@@ -115,7 +116,10 @@ cdef inline bint rewrite_headers(stream_t* stream, const fields_t* fields, bint 
     cdef bint grpc = is_grpc(envoy)
     cdef bint body_expected = not _bodyless(entry.status) and not grpc
     cdef const header_t* header
+    cdef size_t length = entry.reply.body_length
     cdef size_t i
+    if stream.response_ended and has_rival(stream):
+        length = 0  # see attempts.pxd: headers alone may be given up
     if not clear_map(envoy, RESPONSE_HEADERS):
         return False
     _set_number(envoy, RESPONSE_HEADERS, b":status", 7, 200 if grpc else entry.status)
@@ -128,11 +132,11 @@ cdef inline bint rewrite_headers(stream_t* stream, const fields_t* fields, bint 
         set_header(envoy, RESPONSE_HEADERS, text(b"content-type", 12), text(b"application/grpc", 16))
         _set_grpc(envoy, RESPONSE_HEADERS, entry)
     elif body_expected:
-        _set_number(envoy, RESPONSE_HEADERS, b"content-length", 14, entry.reply.body_length)
+        _set_number(envoy, RESPONSE_HEADERS, b"content-length", 14, length)
     if with_fields:
         add_to_response(fields, envoy)
     if body_expected and not _is_head(envoy):
-        stream.new_body = text(entry.reply.body, entry.reply.body_length)
+        stream.new_body = text(entry.reply.body, length)
     stream.new_trailers = grpc
     if not stream.response_ended:
         stream.phase = REWRITING

@@ -39,9 +39,16 @@ cdef struct timer_t:
     uint32_t heap_index
     bint expires  # the deadline is when the fault expires, before the delay has passed
 
+cdef struct attempt_t:
+    int64_t request  # atomic; 0 once the stream has ended on another thread
+    void* home  # the lists of the thread that it is linked in, NULL when it is not
+    stream_t* next
+    stream_t** to_this  # what points to the stream
+
 cdef struct stream_t:
     int64_t references  # atomic
     timer_t timer
+    attempt_t attempt  # see attempts.pxd
     void* envoy
     const filter_config_t* filter
     config_t* config  # a reference, NULL while nothing matched

@@ -1,4 +1,4 @@
-"""`override: upstream_response` over responses without an end, and Envoy's hedging."""
+"""`override: upstream_response` over responses without an end."""
 
 import socket
 import time
@@ -11,9 +11,9 @@ import h2.connection
 import h2.events
 import pytest
 
-from tests.support import Behaviour, EnvoyProcess, Upstream, exchange, route, static_bootstrap, wait_until
+from tests.support import Behaviour, EnvoyProcess, Upstream, route, static_bootstrap, wait_until
 
-from .profiles import always, faults, profile, response, seconds
+from .profiles import always
 
 TEXT = b"fault filter abort: 503\n"
 PREFIX = "cluster.upstream"
@@ -140,21 +140,3 @@ def test_a_retry_frees_an_endless_response(envoy: EnvoyProcess, upstream: Upstre
         assert upstream.counts[path] == before + 3
         upstream.wait_for(lambda server: server.open_streams == 1)
         freed_with_its_connection(envoy, upstream)
-
-
-def test_hedging_takes_the_first_response_whose_time_has_come() -> None:
-    """The delay counts for hedging: a second attempt starts while the first is held, and is given up."""
-    hedged = route(
-        "/",
-        profile(response(200, "250ms")),
-        retry_policy={"retry_on": "5xx", "num_retries": 1, "per_try_timeout": "0.1s"},
-        hedge_policy={"hedge_on_per_try_timeout": True},
-    )
-    with Upstream() as upstream, EnvoyProcess(static_bootstrap(upstream.port, routes=[hedged])) as envoy:
-        answer = exchange(envoy.address())
-        assert (answer.status, bytes(answer.body)) == (200, b"ok\n")
-        assert seconds(faults(answer)["x-fault-actual-upstream"]) < 0.25
-        assert upstream.counts["/"] == 2
-        assert envoy.stat(f"{PREFIX}.upstream_rq_retry") == 1
-        assert envoy.stat(f"{PREFIX}.brownout.delayed_2xx") == 1
-        freed(envoy, upstream)

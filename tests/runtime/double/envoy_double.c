@@ -109,6 +109,9 @@ size_t CALLBACK(http_get_body_size)(void *envoy, int kind) { return (void)envoy,
 bool CALLBACK(http_append_body)(void *envoy, int kind, text data) { return (void)envoy, (void)kind, data.length > 0; }
 bool CALLBACK(http_drain_body)(void *envoy, int kind, size_t length) { return (void)envoy, (void)kind, length > 0; }
 void CALLBACK(http_filter_continue_encoding)(void *envoy) { (void)envoy, atomic_fetch_add(&released, 1); }
+void CALLBACK(http_filter_reset_stream)(void *envoy, int reason, text details) {
+    (void)envoy, (void)reason, (void)details, atomic_fetch_add(&released, 1);
+}
 uint32_t CALLBACK(http_filter_get_worker_index)(void *envoy) { return ((stream *)envoy)->owner->index; }
 const void *CALLBACK(get_most_specific_route_config)(void *envoy) { return ((stream *)envoy)->route; }
 void *CALLBACK(http_get_active_span)(void *envoy) { return (void)envoy, NULL; }
