@@ -56,6 +56,7 @@ cdef extern from *:
     ENVOY(bool, http_drain_body)(void *envoy, int type, size_t length);
     ENVOY(void, http_filter_continue_encoding)(void *envoy);
     ENVOY(void, http_filter_reset_stream)(void *envoy, int reason, ENVOY_TEXT details);
+    ENVOY(bool, http_filter_get_attribute_string)(void *envoy, int attribute, ENVOY_TEXT *value);
     ENVOY(void *, http_filter_scheduler_new)(void *envoy);
     ENVOY(void, http_filter_scheduler_commit)(void *scheduler, uint64_t event);
     ENVOY(void, http_filter_scheduler_delete)(void *scheduler);
@@ -89,6 +90,8 @@ cdef extern from *:
     bint drain_body "envoy_dynamic_module_callback_http_drain_body"(void*, int, size_t) noexcept nogil
     void continue_encoding "envoy_dynamic_module_callback_http_filter_continue_encoding"(void*) noexcept nogil
     void reset_stream "envoy_dynamic_module_callback_http_filter_reset_stream"(void*, int, buffer_t) noexcept nogil
+    bint get_attribute "envoy_dynamic_module_callback_http_filter_get_attribute_string"(
+        void*, int, buffer_t*) noexcept nogil
     void* scheduler_new "envoy_dynamic_module_callback_http_filter_scheduler_new"(void*) noexcept nogil
     void scheduler_commit "envoy_dynamic_module_callback_http_filter_scheduler_commit"(void*, uint64_t) noexcept nogil
     void scheduler_delete "envoy_dynamic_module_callback_http_filter_scheduler_delete"(void*) noexcept nogil
@@ -125,6 +128,10 @@ cdef enum:
 cdef enum:
     RECEIVED_RESPONSE_BODY = 2
     BUFFERED_RESPONSE_BODY = 3
+
+# Attributes: half the cost of the header.
+cdef enum:
+    REQUEST_PATH = 0
 
 # How a stream is reset: refused is a failure of the upstream's; the other would end the whole request.
 cdef enum:

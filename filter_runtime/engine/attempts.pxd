@@ -10,7 +10,7 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from filter_runtime.engine.abi cimport REQUEST_HEADERS, buffer_t, get_header, text
+from filter_runtime.engine.abi cimport REQUEST_PATH, buffer_t, get_attribute
 from filter_runtime.engine.atomic cimport references_add
 from filter_runtime.engine.stream cimport stream_release, stream_t
 from filter_runtime.engine.sync cimport read_word, write_word
@@ -30,7 +30,7 @@ cdef inline void attempt_begins(stream_t* stream) noexcept nogil:
     """Link a stream whose request has come."""
     cdef buffer_t path
     cdef stream_t** first
-    if not get_header(stream.envoy, REQUEST_HEADERS, text(b":path", 5), &path, 0, NULL):
+    if not get_attribute(stream.envoy, REQUEST_PATH, &path):
         return
     first = _list_of(<int64_t>path.data)
     stream.attempt.request = <int64_t>path.data
@@ -43,9 +43,11 @@ cdef inline void attempt_begins(stream_t* stream) noexcept nogil:
 
 cdef inline void attempt_ends(stream_t* stream) noexcept nogil:
     """Unlink it, if it still is linked: its response goes on, or there will be none."""
+    if stream.attempt.home == NULL:
+        return
     if stream.attempt.home == _own_attempts():
         _unlink(stream)
-    elif stream.attempt.home != NULL:
+    else:
         references_add(&stream.references)
         write_word(&stream.attempt.request, 0)
 

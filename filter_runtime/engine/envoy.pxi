@@ -7,13 +7,13 @@ from libc.stdint cimport INT64_MAX
 from libc.stdlib cimport calloc, free
 
 from filter_runtime.engine.abi cimport (
-    CONTINUE, LOG_ERROR, RESET_REFUSED, RESPONSE_HEADERS, STOP, STOP_ALL_AND_WATERMARK, STOP_AND_DROP, TABLE_CAPSULE,
+    CONTINUE, LOG_ERROR, RESET_REFUSED, STOP, STOP_ALL_AND_WATERMARK, STOP_AND_DROP, TABLE_CAPSULE,
     TABLE_TAG, buffer_t, c_bool, continue_encoding, define_counter, define_gauge, define_histogram, envoy_log,
-    get_header, reset_stream, route_config, scheduler_commit, scheduler_delete, scheduler_new, table_t, text,
+    reset_stream, route_config, scheduler_commit, scheduler_delete, scheduler_new, table_t, text,
     worker_index
 )
 from filter_runtime.engine.attempts cimport attempt_begins, attempt_ends, has_rival
-from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, drop_fields, fields_t
+from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, drop_fields, fields_t, survey
 from filter_runtime.engine.heap cimport heap_add, heap_remove, heap_t
 from filter_runtime.engine.metrics cimport (
     CLASSED, DELAYED, EXPIRED, INJECTED, SKIPPED, STATUS_CLASSES, count, count_class, filter_config_t, lower_gauge,

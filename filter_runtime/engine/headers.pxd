@@ -9,6 +9,7 @@ from filter_runtime.engine.abi cimport (
     active_span,
     add_header,
     buffer_t,
+    get_header,
     get_headers,
     get_headers_size,
     set_header,
@@ -104,6 +105,32 @@ cdef inline const header_t* _field_among(const header_t* headers, size_t count) 
             if _is_field(headers[i].name, headers[i].name_length):
                 return headers + i
     return NULL
+
+cdef inline int _number_in(const char* digits, size_t length) noexcept nogil:
+    cdef int number = 0
+    cdef size_t i
+    for i in range(length):
+        number = 10 * number + digits[i] - 48
+    return number
+
+cdef inline void survey(stream_t* stream) noexcept nogil:
+    """Find the upstream's status, and whether its response has fields that have to be dropped.
+
+    One call for all headers costs Envoy as much as one for a single name.
+    """
+    cdef header_t headers[ON_STACK]
+    cdef buffer_t status
+    cdef size_t i
+    cdef size_t count = get_headers_size(stream.envoy, RESPONSE_HEADERS)
+    if count <= ON_STACK and get_headers(stream.envoy, RESPONSE_HEADERS, headers):
+        stream.upstream_fields = _field_among(headers, count) != NULL
+        for i in range(count):
+            if headers[i].name_length == 7 and memcmp(headers[i].name, b":status", 7) == 0:
+                stream.upstream_status = _number_in(headers[i].value, headers[i].value_length)
+                return
+    stream.upstream_fields = True
+    if get_header(stream.envoy, RESPONSE_HEADERS, text(b":status", 7), &status, 0, NULL):
+        stream.upstream_status = _number_in(status.data, status.length)
 
 cdef inline void drop_fields(void* envoy) noexcept nogil:
     """Remove what a filter further up says of the response: the fields are this filter's, also those it leaves out."""

@@ -22,7 +22,7 @@ cdef inline int _decide(void* envoy, stream_t* stream, bint ended) noexcept nogi
     if stream.phase != WAITING and stream.phase != LAPSED:
         return CONTINUE
     stream.response_ended = ended
-    stream.upstream_status = _status_of(envoy)
+    survey(stream)
     if stream.phase == LAPSED or _has_expired(stream.rule):
         return _pass(stream, EVENT_EXPIRED)
     if _is_halted():
@@ -38,16 +38,6 @@ cdef inline int _decide(void* envoy, stream_t* stream, bint ended) noexcept nogi
         count_class(envoy, stream.filter, SKIPPED, stream.upstream_status)
         return _deliver(stream)
     return _hold(stream, now, remaining)
-
-
-cdef inline int _status_of(void* envoy) noexcept nogil:
-    cdef buffer_t value
-    cdef int status = 0
-    cdef size_t i
-    if get_header(envoy, RESPONSE_HEADERS, text(b":status", 7), &value, 0, NULL):
-        for i in range(value.length):
-            status = 10 * status + value.data[i] - 48
-    return status
 
 
 # An upgrade has a status that no profile can name: a sampled success lets it happen.
@@ -126,7 +116,8 @@ cdef int _deliver(stream_t* stream) noexcept nogil:
     stream.phase = PASSING
     if not forces:
         if with_fields:
-            drop_fields(envoy)
+            if stream.upstream_fields:
+                drop_fields(envoy)
             add_to_response(&fields, envoy)
         return CONTINUE
     count_class(envoy, stream.filter, INJECTED, stream.draw.status)

@@ -63,6 +63,7 @@ cdef struct stream_t:
     int64_t elapsed  # ns that the upstream took
     int64_t added  # ns of delay, 0 when there is none
     int upstream_status
+    bint upstream_fields  # its headers have x-fault-* fields
     bint response_ended  # its headers were all of it
     buffer_t new_body  # of a rewritten response, empty once it is sent
     bint new_trailers  # a rewritten response ends with trailers of its own

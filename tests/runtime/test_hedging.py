@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import Behaviour, EnvoyProcess, Upstream, exchange, route, static_bootstrap, wait_until
+from tests.support import Behaviour, EnvoyProcess, Upstream, exchange, route, static_bootstrap
 from tests.support.load import get_many
 
 from .profiles import always, faults, profile, response, seconds
@@ -33,9 +33,8 @@ def hedged(config: dict[str, Any], *, after: str = "0.1s", retries: int = 1) -> 
 
 
 def nothing_is_left(envoy: EnvoyProcess) -> None:
-    for name in ("in_flight", "held"):
-        wait_until(lambda name=name: envoy.stat(f"{PREFIX}.brownout.{name}") == 0)
-    wait_until(lambda: envoy.stat(f"{PREFIX}.upstream_rq_active") == 0)
+    for name in ("brownout.in_flight", "brownout.held", "upstream_rq_active"):
+        envoy.wait_stat(f"{PREFIX}.{name}", 0)
 
 
 def test_the_first_response_whose_time_has_come_wins() -> None:

@@ -20,7 +20,7 @@ typedef struct {
     size_t length;
 } text;
 
-enum { WORKERS = 4, SLOTS = 32, ROUTES = 3, HELD = 4, STOPPED = 1, DUE_MS = 3 };
+enum { WORKERS = 4, SLOTS = 32, REQUESTS = 8, ROUTES = 3, HELD = 4, STOPPED = 1, DUE_MS = 3 };
 enum { REQUEST_HEADERS = 0 };
 
 extern const char *envoy_dynamic_module_on_program_init(void);
@@ -46,6 +46,7 @@ typedef struct stream {
     const void *module;
     const void *route;
     const char *status;
+    const char *path; /* attempts at one request share it */
 } stream;
 
 typedef struct scheduler {
@@ -65,6 +66,7 @@ struct worker {
     pthread_mutex_t lock;
     event *posted;
     stream *slots[SLOTS];
+    char paths[REQUESTS];
 };
 
 static worker workers[WORKERS];
@@ -113,6 +115,11 @@ void CALLBACK(http_filter_reset_stream)(void *envoy, int reason, text details) {
     (void)envoy, (void)reason, (void)details, atomic_fetch_add(&released, 1);
 }
 uint32_t CALLBACK(http_filter_get_worker_index)(void *envoy) { return ((stream *)envoy)->owner->index; }
+bool CALLBACK(http_filter_get_attribute_string)(void *envoy, int attribute, text *value) {
+    (void)attribute;
+    *value = (text){((stream *)envoy)->path, 1};
+    return true;
+}
 const void *CALLBACK(get_most_specific_route_config)(void *envoy) { return ((stream *)envoy)->route; }
 void *CALLBACK(http_get_active_span)(void *envoy) { return (void)envoy, NULL; }
 void CALLBACK(http_span_set_tag)(void *span, text key, text value) { (void)span, (void)key, (void)value; }
@@ -206,6 +213,7 @@ static void begin(worker *self, int slot) {
     atomic_store(&it->references, 1);
     it->owner = self;
     it->status = statuses[rand_r(&self->seed) % 3];
+    it->path = &self->paths[rand_r(&self->seed) % REQUESTS];
     pthread_mutex_lock(&routes_lock);
     it->route = routes[rand_r(&self->seed) % ROUTES];
     it->module = HOOK(new)(filter, it);
