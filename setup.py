@@ -1,6 +1,6 @@
 """Builds what Envoy loads: the loader (C) and the engine (Cython).
 
-BROWNOUT_SANITIZE=address,undefined or =thread builds an instrumented engine into build/sanitize-… instead.
+BROWNOUT_SANITIZE=address,undefined or =thread builds an instrumented engine, into the folder --build-lib.
 """
 
 import io
@@ -34,7 +34,6 @@ class BuildRuntime(build_ext):
         super().finalize_options()
         if SANITIZE:
             self.inplace = False
-            self.build_lib = f"build/sanitize-{SANITIZE.replace(',', '-')}"
             self.build_temp = f"{self.build_lib}/temp"
 
     def run(self) -> None:

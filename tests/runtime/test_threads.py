@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sanitized import sanitized_engine
+
 ROOT = Path(__file__).parents[2]
 DOUBLE = ROOT / "tests" / "runtime" / "double" / "envoy_double.c"
 LOADER = ROOT / "filter_runtime" / "loader"
@@ -76,12 +78,6 @@ def test_four_workers_leave_nothing_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 def test_no_sanitizer_finds_anything(tmp_path: Path, sanitizer: str) -> None:
     """The same with loader and engine instrumented, without one report."""
-    build = [sys.executable, "setup.py", "--quiet", "build_ext"]
-    subprocess.run(build, check=True, cwd=ROOT, env=os.environ | {"BROWNOUT_SANITIZE": sanitizer})
-    (engine,) = (ROOT / "build" / f"sanitize-{sanitizer.replace(',', '-')}").glob(
-        "filter_runtime/_engine*.so"
-    )
-    symbols = subprocess.run(["nm", "-D", engine], check=True, capture_output=True, text=True).stdout
-    assert {"address,undefined": "__asan_", "thread": "__tsan_"}[sanitizer] in symbols
+    engine = sanitized_engine(sanitizer, tmp_path)
     program = compile_double(tmp_path, sanitizer)
     assert run(program, environment_with(engine, tmp_path), 20_000) == NOTHING_LEFT

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sanitized import sanitized_engine
+
 ROOT = Path(__file__).parents[2]
 REPORTS = {
     "ASAN_OPTIONS": "detect_leaks=0",  # CPython does not free what it has at its end
@@ -32,10 +34,7 @@ def library(name: str) -> str:
 )
 def test_no_sanitizer_finds_anything(tmp_path: Path, sanitizer: str, libraries: list[str]) -> None:
     """All tests of the sampler pass on an instrumented engine, without one report."""
-    build = [sys.executable, "setup.py", "--quiet", "build_ext"]
-    subprocess.run(build, check=True, cwd=ROOT, env=os.environ | {"BROWNOUT_SANITIZE": sanitizer})
-    folder = ROOT / "build" / f"sanitize-{sanitizer.replace(',', '-')}"
-    (engine,) = folder.glob("filter_runtime/_engine*.so")
+    engine = sanitized_engine(sanitizer, tmp_path)
     environment = {name: f"{value}:log_path={tmp_path}/report" for name, value in REPORTS.items()}
     environment |= {
         "BROWNOUT_SANITIZED_ENGINE": str(engine),
