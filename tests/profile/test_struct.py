@@ -40,7 +40,7 @@ def filter_level(config: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
-@pytest.mark.parametrize("version", ["1.40.0", "1.39.3"])
+@pytest.mark.parametrize("version", [REFERENCE, *OLDER])
 def test_a_route_takes_every_kind_of_number_from_envoys_yaml_and_json(
     tmp_path: Path, version: str, suffix: str
 ) -> None:

@@ -80,7 +80,7 @@ def test_nonsense_is_refused_without_harm(raw: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["StringValue", "BytesValue", "Struct"])
-def test_payload_kinds(kind: str) -> None:
+def test_payload_kinds(kind: str, version: str) -> None:
     """A configuration may come as text, as bytes, or as a Struct."""
     config = always(503, "1ms")
     text = json.dumps(config)
@@ -90,7 +90,10 @@ def test_payload_kinds(kind: str) -> None:
         "@type": ANY + kind,
         "value": values[kind],
     }
-    with Upstream() as upstream, EnvoyProcess(static_bootstrap(upstream.port, routes=[rule])) as envoy:
+    with (
+        Upstream() as upstream,
+        EnvoyProcess(static_bootstrap(upstream.port, routes=[rule]), version=version) as envoy,
+    ):
         assert exchange(envoy.address()).status == 503
 
 
