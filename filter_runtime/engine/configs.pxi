@@ -47,6 +47,7 @@ cdef config_t* _config_compile(object parsed) except NULL:
     cdef list rules = []
     cdef object endpoints = getattr(parsed, "endpoints", None)
     cdef object direct = getattr(parsed, "direct", parsed)
+    cdef object same = None if direct is parsed else {}
     cdef size_t size, conditions
     cdef config_t* config
     cdef char* text_at
@@ -55,7 +56,7 @@ cdef config_t* _config_compile(object parsed) except NULL:
         rules = [(entry.match, entry.behavior, entry.binding) for entry in endpoints]
     elif direct is not None:
         rules = [(None, direct.behavior, direct.binding)]
-    rules = [_rule_texts(match, behavior, binding) for match, behavior, binding in rules]
+    rules = [_rule_texts(match, behavior, binding, same) for match, behavior, binding in rules]
     conditions = sum([len(rule[4]) for rule in rules])
     size = sizeof(config_t) + len(rules) * sizeof(rule_t) + conditions * sizeof(condition_t)
     size += sum([_text_size(rule) for rule in rules])
@@ -77,14 +78,22 @@ cdef config_t* _config_compile(object parsed) except NULL:
     return config
 
 
-# (behavior, binding, prefix, exact, ((name, value), ...), label), all texts as bytes or None.
-cdef tuple _rule_texts(object match, object behavior, object binding):
+# (behavior, binding, prefix, exact, ((name, value), ...), label, place), all texts as bytes or None. `same` counts the
+# entries without an id by their match; a route has none, since Envoy hands over its bytes and not where they stand.
+cdef tuple _rule_texts(object match, object behavior, object binding, dict same):
+    cdef bytes place = b""
     cdef tuple conditions = ()
     cdef object prefix = None, exact = None
     if match is not None:
         prefix, exact = _encoded(match.prefix), _encoded(match.exact)
         conditions = tuple([_condition_texts(condition) for condition in match.headers])
-    return (behavior, binding, prefix, exact, conditions, _encoded(binding.label))
+    if binding.endpoint is not None:
+        place = place_named(binding.endpoint)
+    elif same is not None:
+        key = (prefix, exact, tuple(sorted(set(conditions), key=repr)))
+        place = place_matching(key, same.get(key, 0))
+        same[key] = same.get(key, 0) + 1
+    return (behavior, binding, prefix, exact, conditions, _encoded(binding.label), place)
 
 
 cdef tuple _condition_texts(object condition):
@@ -130,7 +139,7 @@ cdef int _rule_fill(config_t* config, tuple source, condition_t** condition_at, 
     rule.may_hold_early = binding.upstream_protocol == "http2"
     compiled = behavior_build(behavior)
     try:
-        rule.state = state_get((binding.endpoint or "").encode(), config.rule_count, compiled)
+        rule.state = state_get(source[6], compiled)
     except BaseException:
         behavior_release(compiled)
         raise

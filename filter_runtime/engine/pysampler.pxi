@@ -36,7 +36,7 @@ cdef class Sampler:
         if endpoint is None:
             self._state = state_new(self._behavior, endpoint_new())
         else:
-            self._state = state_get(endpoint.encode(), 0, self._behavior)
+            self._state = state_get(place_named(endpoint), self._behavior)
 
     def __dealloc__(self):
         if self._state != NULL:

@@ -8,29 +8,39 @@
 cdef enum:
     STATES_KEPT = 1024  # unused ones; about 1 KiB each
 
-cdef dict _states = {}  # (endpoint id, position, identity) -> address of a state_t
-cdef dict _endpoints = {}  # endpoint id -> address of an endpoint_t
+cdef dict _states = {}  # (place, identity) -> address of a state_t
+cdef dict _endpoints = {}  # place -> address of an endpoint_t
 cdef Py_ssize_t _states_limit = STATES_KEPT  # so many call for a sweep
 cdef bint _sweeping = False  # a garbage collection amid a sweep may let another thread in
 
 
-cdef state_t* state_get(bytes endpoint_id, Py_ssize_t position, behavior_t* behavior) except NULL:
+# Where a binding's `endpoint` is.
+cdef bytes place_named(str endpoint_id):
+    return b"id " + endpoint_id.encode()
+
+
+# Where an entry without an `endpoint` is: what it matches, in a form that equal matches share, and how many entries
+# before it match the same. Its position would be another one with each entry that comes before it.
+cdef bytes place_matching(object match, Py_ssize_t number):
+    return b"match " + _digest((match, number))
+
+
+cdef state_t* state_get(bytes place, behavior_t* behavior) except NULL:
     """Return a new reference to the state of a behaviour at an endpoint.
 
     Args:
-        endpoint_id: the binding's `endpoint`; when empty, `position` stands in for it.
-        position: index in `endpoints[]`, 0 for the direct shape.
+        place: which endpoint: `place_named`, `place_matching`, or nothing for a route that does not say.
         behavior: what the state belongs to; behaviours that differ only in what a forced response looks
             like share it.
     """
     cdef bytes identity = (<char*>behavior.identity)[: sizeof(behavior.identity)]
-    cdef tuple key = (endpoint_id, 0 if endpoint_id else position, identity)
+    cdef tuple key = (place, identity)
     cdef object known = _states.get(key)
     cdef state_t* state
     if known is None:
         if len(_states) >= _states_limit:
             _sweep_states()
-        state = state_new(behavior, _endpoint_get(endpoint_id))
+        state = state_new(behavior, _endpoint_get(place))
         known = _states.setdefault(key, <size_t>state)
         if <size_t>known != <size_t>state:
             state_release(state)
@@ -58,16 +68,17 @@ cdef endpoint_t* endpoint_new() except NULL:
     return endpoint
 
 
-# A new reference to the endpoint's counter: one for all behaviours of a named endpoint.
-cdef endpoint_t* _endpoint_get(bytes endpoint_id) except NULL:
+# A new reference to the endpoint's counter: one for all behaviours of a named endpoint. Others may be in several
+# clusters' configurations: there each behaviour has its own.
+cdef endpoint_t* _endpoint_get(bytes place) except NULL:
     cdef object known
     cdef endpoint_t* endpoint
-    if not endpoint_id:
+    if not place.startswith(b"id "):
         return endpoint_new()
-    known = _endpoints.get(endpoint_id)
+    known = _endpoints.get(place)
     if known is None:
         endpoint = endpoint_new()
-        known = _endpoints.setdefault(endpoint_id, <size_t>endpoint)
+        known = _endpoints.setdefault(place, <size_t>endpoint)
         if <size_t>known != <size_t>endpoint:
             endpoint_release(endpoint)
     endpoint = <endpoint_t*><size_t>known
