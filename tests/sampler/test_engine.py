@@ -20,7 +20,13 @@ def test_the_compiled_engine_is_what_is_loaded() -> None:
 def test_there_is_nothing_to_fall_back_to() -> None:
     """No module written in Python could take the engine's place."""
     folder = Path(filter_runtime.__file__).parent
-    assert {path.stem for path in folder.glob("*.py")} == {"__init__", "embedded", "paths", "simulation", "structs"}
+    assert {path.stem for path in folder.glob("*.py")} == {
+        "__init__",
+        "embedded",
+        "paths",
+        "simulation",
+        "structs",
+    }
 
 
 def test_importing_the_package_does_not_import_numpy() -> None:
