@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from numbers import Real
+from operator import index
+from reprlib import repr as shortened
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,15 +46,19 @@ def simulate(  # noqa: PLR0913 - a request's circumstances; all have defaults
     """
     behavior = profile if isinstance(profile, Behavior) else load_profile(profile)
     if seed is not None:
+        seed = _whole("seed", seed)
         if not -(2**63) <= seed < 2**63:
-            raise ValueError(f"expected a seed of 64 bits, from -2^63 to 2^63-1, found {seed}")
+            raise ValueError(f"seed: expected one of 64 bits, from -2^63 to 2^63-1, found {shortened(seed)}")
         behavior = behavior.model_copy(update={"seed": seed})
+    n = _whole("n", n)
     if n < 0:
-        raise ValueError(f"expected no fewer than 0 draws, found {n}")
+        raise ValueError(f"n: expected no fewer than 0 draws, found {n}")
+    threads = _whole("threads", threads)
     if threads < 1:
-        raise ValueError(f"expected 1 thread or more, found {threads}")
+        raise ValueError(f"threads: expected 1 or more, found {threads}")
+    interval = _number("interval", interval)
     if not 0.0 <= interval * max(n, 1) <= LONGEST_TIME:
-        raise ValueError(f"expected an interval from 0 to {LONGEST_TIME / max(n, 1):g} s, found {interval:g}")
+        raise ValueError(f"interval: expected 0 to {LONGEST_TIME / max(n, 1):g} s, found {interval:g}")
     loads = _loads(in_flight, n)
     clock = (np.arange(n if interval else 1) * (interval * 1e9)).astype(np.int64)
     statuses = np.empty(n, np.int32)
@@ -77,11 +84,38 @@ def simulate(  # noqa: PLR0913 - a request's circumstances; all have defaults
 
 
 def _loads(in_flight: ArrayLike, n: int) -> NDArray[np.uint64]:
-    loads = np.atleast_1d(np.asarray(in_flight))
+    try:
+        loads = np.asarray(in_flight)
+    except ValueError:  # lists of different lengths
+        raise _mistyped("in_flight", "whole numbers of 64 bits", in_flight) from None
     if loads.dtype.kind not in "iu" and loads.size:
-        raise TypeError(f"expected whole numbers in flight, found {loads.dtype}")
-    if np.shape(in_flight) not in {(), (n,)}:
-        raise ValueError(f"expected one number in flight or {n} of them, found shape {np.shape(in_flight)}")
+        raise _mistyped("in_flight", "whole numbers of 64 bits", in_flight)
+    if loads.shape not in {(), (n,)}:
+        raise ValueError(f"in_flight: expected one number, or {n} of them, found shape {loads.shape}")
     if loads.size and loads.min() < 0:
-        raise ValueError(f"expected no fewer than 0 in flight, found {loads.min()}")
-    return np.ascontiguousarray(loads, np.uint64)
+        raise ValueError(f"in_flight: expected no fewer than 0, found {loads.min()}")
+    return np.ascontiguousarray(np.atleast_1d(loads), np.uint64)
+
+
+def _whole(name: str, value: object) -> int:
+    """Return a whole number of any kind, numpy's too; a truth value is none, though Python says so."""
+    if isinstance(value, bool):
+        raise _mistyped(name, "a whole number", value)
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise _mistyped(name, "a whole number", value) from None
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise _mistyped(name, "a number of seconds", value)
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
+def _mistyped(name: str, expected: str, value: object) -> TypeError:
+    kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+    return TypeError(f"{name}: expected {expected}, found {shortened(value)} ({kind})")

@@ -1,5 +1,7 @@
 """`filter_runtime.simulate`: what a profile would inject, without Envoy."""
 
+import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ responses:
   - {status: 503, resolution: 100, distribution: {p0: 5ms, p100: 5ms}}
 """
 FLAT = {"responses": [{"status": 200, "resolution": 1, "distribution": {"p0": "1ms", "p100": "1ms"}}]}
+WHOLE = "whole numbers of 64 bits"
 UNDER_LOAD = {
     "load_based": {
         "healthy": FLAT | {"threshold_in_flight": 10},
@@ -103,23 +106,66 @@ def test_an_invalid_profile_is_named() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"n": -1}, ValueError, "no fewer than 0 draws, found -1"),
-        ({"threads": 0}, ValueError, "1 thread or more, found 0"),
-        ({"interval": -1.0}, ValueError, "an interval from 0 to .* s, found -1"),
-        ({"interval": float("nan")}, ValueError, "an interval from 0 to .* s, found nan"),
-        ({"interval": 1e9}, ValueError, "an interval from 0 to 3.1536e\\+08 s, found 1e\\+09"),
-        ({"in_flight": [1, 2, 3]}, ValueError, "one number in flight or 10 of them, found shape \\(3,\\)"),
-        ({"in_flight": [[1] * 10]}, ValueError, "one number in flight or 10 of them"),
-        ({"in_flight": -5}, ValueError, "no fewer than 0 in flight, found -5"),
-        ({"in_flight": 1.5}, TypeError, "whole numbers in flight, found float64"),
-        ({"in_flight": True}, TypeError, "whole numbers in flight, found bool"),
-        ({"seed": 2**63}, ValueError, "a seed of 64 bits"),
+        ({"n": -1}, ValueError, "n: expected no fewer than 0 draws, found -1"),
+        ({"n": "3"}, TypeError, "n: expected a whole number, found '3' (str)"),
+        ({"n": 1.5}, TypeError, "n: expected a whole number, found 1.5 (float)"),
+        ({"n": None}, TypeError, "n: expected a whole number, found None (NoneType)"),
+        ({"n": True}, TypeError, "n: expected a whole number, found True (bool)"),
+        ({"threads": 0}, ValueError, "threads: expected 1 or more, found 0"),
+        ({"threads": 1.5}, TypeError, "threads: expected a whole number, found 1.5 (float)"),
+        ({"threads": "2"}, TypeError, "threads: expected a whole number, found '2' (str)"),
+        ({"threads": True}, TypeError, "threads: expected a whole number, found True (bool)"),
+        ({"interval": -1.0}, ValueError, "interval: expected 0 to 3.1536e+08 s, found -1"),
+        ({"interval": float("nan")}, ValueError, "interval: expected 0 to 3.1536e+08 s, found nan"),
+        ({"interval": 1e9}, ValueError, "interval: expected 0 to 3.1536e+08 s, found 1e+09"),
+        ({"interval": 10**400}, ValueError, "interval: expected 0 to 3.1536e+08 s, found inf"),
+        ({"interval": "1s"}, TypeError, "interval: expected a number of seconds, found '1s' (str)"),
+        ({"interval": None}, TypeError, "interval: expected a number of seconds, found None (NoneType)"),
+        ({"interval": True}, TypeError, "interval: expected a number of seconds, found True (bool)"),
+        (
+            {"in_flight": [1, 2, 3]},
+            ValueError,
+            "in_flight: expected one number, or 10 of them, found shape (3,)",
+        ),
+        (
+            {"in_flight": [[1] * 10]},
+            ValueError,
+            "in_flight: expected one number, or 10 of them, found shape (1, 10)",
+        ),
+        ({"in_flight": -5}, ValueError, "in_flight: expected no fewer than 0, found -5"),
+        ({"in_flight": 1.5}, TypeError, f"in_flight: expected {WHOLE}, found 1.5 (float)"),
+        ({"in_flight": True}, TypeError, f"in_flight: expected {WHOLE}, found True (bool)"),
+        ({"in_flight": "7"}, TypeError, f"in_flight: expected {WHOLE}, found '7' (str)"),
+        ({"in_flight": None}, TypeError, f"in_flight: expected {WHOLE}, found None (NoneType)"),
+        ({"in_flight": 2**64}, TypeError, f"in_flight: expected {WHOLE}, found {2**64} (int)"),
+        ({"in_flight": [[1], [1, 2]]}, TypeError, f"in_flight: expected {WHOLE}, found [[1], [1, 2]] (list)"),
+        ({"in_flight": np.ones(10)}, TypeError, "1.]) (an array of float64)"),
+        ({"seed": 2**63}, ValueError, f"seed: expected one of 64 bits, from -2^63 to 2^63-1, found {2**63}"),
+        ({"seed": -(2**63) - 1}, ValueError, "seed: expected one of 64 bits"),
+        ({"seed": "1"}, TypeError, "seed: expected a whole number, found '1' (str)"),
+        ({"seed": 1.5}, TypeError, "seed: expected a whole number, found 1.5 (float)"),
+        ({"seed": True}, TypeError, "seed: expected a whole number, found True (bool)"),
     ],
+    ids=str,
 )
 def test_bad_arguments_are_named(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
-    """The message says what was expected and what was found."""
-    with pytest.raises(error, match=message):
+    """The message says which it is, what was expected and what was found."""
+    with pytest.raises(error, match=re.escape(message)):
         simulate(PROFILE, **({"n": 10} | arguments))
+
+
+def test_numbers_of_every_kind_are_taken() -> None:
+    """Numpy's whole numbers and other real ones mean what Python's do."""
+    expected = simulate(UNDER_LOAD, 3, [16, 12, 12], seed=5, threads=1, interval=0.25)[1]
+    found = simulate(
+        UNDER_LOAD,
+        np.int32(3),  # type: ignore[arg-type]
+        np.array([16, 12, 12], np.int8),
+        seed=np.int64(5),  # type: ignore[arg-type]
+        threads=np.uint8(1),  # type: ignore[arg-type]
+        interval=Fraction(1, 4),  # type: ignore[arg-type]
+    )[1]
+    assert found.tolist() == expected.tolist()
 
 
 def test_the_package_says_what_it_lacks() -> None:
