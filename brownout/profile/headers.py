@@ -30,6 +30,7 @@ REQUEST_PSEUDO_HEADERS = (":authority", ":method", ":path", ":protocol", ":schem
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
+_BLANKS = " \t"
 _PAIR_FIELDS = ("name", "value")
 
 
@@ -83,14 +84,18 @@ def parse_request_name(name: str) -> str:
 
 
 def parse_value(value: str) -> str:
-    """Return `value` if it can stand in a header.
+    """Return `value` if it can stand in a header; a tab inside can (RFC 9110, section 5.5).
 
     Raises:
-        ValueError: It has control characters, or begins or ends with a space (which no receiver would see).
+        ValueError: It has other control characters, or begins or ends with a space or a tab, which no
+            receiver would see.
     """
-    refuse_controls(value)
-    if value != value.strip(" "):
-        raise ValueError(f"expected text that neither begins nor ends with a space, found {quoted(value)}")
+    if value != value.strip(_BLANKS):
+        raise ValueError(
+            f"expected text that neither begins nor ends with a space or a tab, found {quoted(value)}"
+        )
+    if _CONTROL.search(value.replace("\t", " ")):
+        raise ValueError(f"expected text without control characters except tabs, found {quoted(value)}")
     return value
 
 

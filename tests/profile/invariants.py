@@ -87,9 +87,11 @@ def _check_local(local: LocalResponse) -> None:
 
 def _check_header_value(value: str) -> None:
     value.encode()
-    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in value)
-    assert not value.startswith(" ")
-    assert not value.endswith(" ")
+    assert not any(
+        ord(character) < 32 or 127 <= ord(character) < 160 for character in value if character != "\t"
+    )
+    assert not value.startswith((" ", "\t"))
+    assert not value.endswith((" ", "\t"))
 
 
 def check_binding(binding: Binding) -> None:

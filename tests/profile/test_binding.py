@@ -82,9 +82,9 @@ def test_a_deadline_in_yaml_needs_no_quotes() -> None:
 
 @pytest.mark.parametrize("name", ["label", "endpoint"])
 def test_label_and_endpoint_can_stand_in_a_header(name: str) -> None:
-    for value in ("slow-checkout@12", "edge/pay", "é", "x" * 256):
+    for value in ("slow-checkout@12", "edge/pay", "é", "a\tb", "x" * 256):
         assert getattr(bound(**{name: value}), name) == value
-    for wrong in ("", "x" * 257, "a\nb", "\0", " a", "a ", 5, None, True):
+    for wrong in ("", "x" * 257, "a\nb", "\0", " a", "a ", "\ta", "a\t", 5, None, True):
         assert paths(load_route_config, {**PROFILE, name: wrong}) == [name]
 
 
