@@ -206,8 +206,8 @@ def test_names_near_the_reserved_ones_are_not(name: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "\r\nx: y", "a\rb", "a\n", "a\vb", "a\t\nb", "\x1b[0m", "\x7f", "\x00", "\x85", "\x9f", " x", "x ", " ",
-        "\tx", "x\t", " \tx", "\t", "\ud800",
+        "\r\nx: y", "a\rb", "a\n", "a\vb", "a\t\nb", "\x1b[0m", "\x7f", "\x00", "\x85", "\x9f", " x", "x ",
+        " ", "\tx", "x\t", " \tx", "\t", "\ud800",
     ],
 )  # fmt: skip
 def test_a_header_value_has_no_control_characters_and_no_blanks_around_it(value: str) -> None:

@@ -49,7 +49,6 @@ ROUTES = [
     route("/now/body/", overriding(418, "0s", body="née\n", headers=[["x-a", "1"], ["x-a", "2"]])),
     route("/held/large/", overriding(503, "20ms", body="x" * 500_000)),
     route("/now/large/", overriding(503, "0s", body="x" * 500_000)),
-    route("/timeout/", overriding(503, "20ms"), timeout="0.3s"),
 ]
 
 
@@ -62,10 +61,8 @@ def upstream() -> Iterator[Upstream]:
         for what in ("503", "204", "202", "body", "large")
     }
     paths |= {
-        f"/{way}/503/endless": Behaviour(headers=UPSTREAMS_OWN, endless=0.001)
-        for way in ("held", "now", "timeout")
+        f"/{way}/503/endless": Behaviour(headers=UPSTREAMS_OWN, endless=0.001) for way in ("held", "now")
     }
-    paths["/timeout/endless"] = Behaviour(endless=0.001)
     paths |= {f"/{way}/503/grpc": Behaviour.grpc(b"hello") for way in ("held", "now")}
     paths |= {
         f"/{way}/503/grpc-error": Behaviour(
@@ -192,10 +189,3 @@ def test_an_endless_body_is_replaced_and_freed_when_the_client_leaves(
     assert received.startswith(b"HTTP/1.1 503")
     upstream.wait_for(lambda server: server.open_streams == 0)
     wait_until(lambda: envoy.stat("cluster.upstream.brownout.in_flight") == 0)
-
-
-def test_an_endless_body_is_freed_by_a_timeout(envoy: EnvoyProcess, upstream: Upstream) -> None:
-    """The route's timeout ends what is drained."""
-    answer = exchange(envoy.address(), path="/timeout/endless")
-    assert (answer.status, bytes(answer.body)) == (503, TEXT)
-    upstream.wait_for(lambda server: server.open_streams == 0)
