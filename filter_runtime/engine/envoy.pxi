@@ -16,8 +16,8 @@ from filter_runtime.engine.attempts cimport attempt_begins, attempt_ends, has_ri
 from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, drop_fields, fields_t, survey
 from filter_runtime.engine.heap cimport heap_add, heap_remove, heap_t
 from filter_runtime.engine.metrics cimport (
-    CLASSED, DELAYED, EXPIRED, INJECTED, SKIPPED, STATUS_CLASSES, count, count_class, filter_config_t, lower_gauge,
-    raise_gauge, record_us
+    CLASSED, DELAYED, ERRORS, EXPIRED, INJECTED, SKIPPED, STATUS_CLASSES, count, count_class, filter_config_t,
+    lower_gauge, raise_gauge, record_us
 )
 from filter_runtime.engine.reply cimport send_reply
 from filter_runtime.engine.rewrite cimport rewrite_body, rewrite_headers, rewrite_trailers

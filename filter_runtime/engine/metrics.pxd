@@ -27,13 +27,13 @@ cdef enum:
     DELAYED  # by the status sent: held for a time
     SKIPPED  # by the upstream's status: its delay left out, since the request had not ended
     EXPIRED  # by the upstream's status: passed or let go because the fault had expired
+    ERRORS  # by the upstream's status: passed because something failed in the filter
     CLASSED
 
 cdef struct filter_config_t:
     config_t* config
     size_t by_class[CLASSED][STATUS_CLASSES]
     size_t released  # counter: let go by a halt
-    size_t errors  # counter: passed because something failed in the filter
     size_t in_flight  # gauge: matched requests
     size_t held  # gauge: responses on a timer
     size_t target_us  # histogram
@@ -43,9 +43,9 @@ cdef inline void count(void* envoy, size_t metric) noexcept nogil:
     increment_counter(envoy, metric, NULL, 0, 1)
 
 cdef inline void count_class(void* envoy, const filter_config_t* filter, int what, int status) noexcept nogil:
-    cdef int status_class = status // 100 - 2
-    if 0 <= status_class < STATUS_CLASSES:
-        increment_counter(envoy, filter.by_class[what][status_class], NULL, 0, 1)
+    # What has no class counts in the nearest, a protocol switch (101) with the successes: nothing goes uncounted.
+    cdef int status_class = min(max(status // 100 - 2, 0), <int>STATUS_CLASSES - 1)
+    increment_counter(envoy, filter.by_class[what][status_class], NULL, 0, 1)
 
 cdef inline void raise_gauge(void* envoy, size_t metric) noexcept nogil:
     increment_gauge(envoy, metric, NULL, 0, 1)

@@ -57,7 +57,7 @@ cdef int _hold(stream_t* stream, int64_t now, int64_t remaining) noexcept nogil:
             stream.timer.deadline = now + until_expiry
             stream.timer.expires = True
     if not timer_arm(stream):
-        count(stream.envoy, stream.filter.errors)
+        count_class(stream.envoy, stream.filter, ERRORS, stream.upstream_status)
         stream.phase = PASSING
         return CONTINUE
     stream.phase = HOLDING
@@ -80,7 +80,7 @@ cdef int _pass(stream_t* stream, int why) noexcept nogil:
 # In a hook the changed headers just go on; with the new body appended to a response that had none, too.
 cdef inline int _rewrite(stream_t* stream, const fields_t* fields, bint with_fields) noexcept nogil:
     if not rewrite_headers(stream, fields, with_fields):
-        count(stream.envoy, stream.filter.errors)
+        count_class(stream.envoy, stream.filter, ERRORS, stream.upstream_status)
     return CONTINUE
 
 
@@ -124,7 +124,7 @@ cdef int _deliver(stream_t* stream) noexcept nogil:
     if stream.rule.behavior.override_upstream:
         return _rewrite(stream, &fields, with_fields)
     if not send_reply(stream, &fields, with_fields):
-        count(envoy, stream.filter.errors)
+        count_class(envoy, stream.filter, ERRORS, stream.upstream_status)
         return CONTINUE
     return STOP
 

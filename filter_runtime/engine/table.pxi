@@ -5,14 +5,13 @@ cdef object _load_route_config = None
 
 
 cdef void _define_metrics(void* envoy, filter_config_t* filter) noexcept:
-    cdef tuple counters = ("injected", "delayed", "skipped", "expired")
+    cdef tuple counters = ("injected", "delayed", "skipped", "expired", "errors")
     cdef int what, status_class
     for what in range(CLASSED):
         for status_class in range(STATUS_CLASSES):
             name = f"{counters[what]}_{status_class + 2}xx".encode()
             define_counter(envoy, text(name, len(name)), NULL, 0, &filter.by_class[what][status_class])
     define_counter(envoy, text(b"released", 8), NULL, 0, &filter.released)
-    define_counter(envoy, text(b"errors", 6), NULL, 0, &filter.errors)
     define_gauge(envoy, text(b"in_flight", 9), NULL, 0, &filter.in_flight)
     define_gauge(envoy, text(b"held", 4), NULL, 0, &filter.held)
     define_histogram(envoy, text(b"target_us", 9), NULL, 0, &filter.target_us)

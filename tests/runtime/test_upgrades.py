@@ -54,7 +54,11 @@ class EchoServer:
 @pytest.fixture(scope="module")
 def envoy(version: str) -> Iterator[EnvoyProcess]:
     server = EchoServer()
-    routes = [route("/delayed", always(200, "150ms")), route("/refused", always(503, "50ms"))]
+    routes = [
+        route("/delayed", always(200, "150ms")),
+        route("/refused", always(503, "50ms")),
+        route("/expired", always(503, "50ms", expires_at="2020-01-01T00:00:00Z")),
+    ]
     config: dict[str, Any] = static_bootstrap(server.port, routes=routes)
     manager = config["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
     manager["upgrade_configs"] = [{"upgrade_type": "websocket"}]
@@ -97,6 +101,14 @@ def test_an_upgrade_is_refused(envoy: EnvoyProcess) -> None:
         head = head_of(client)
     assert head.startswith(b"HTTP/1.1 503")
     assert b"x-fault-injected: abort\r\n" in head
+
+
+def test_an_upgrade_counts_among_the_successes(envoy: EnvoyProcess) -> None:
+    """A 101 has no class of its own, and is counted all the same."""
+    with socket.create_connection(envoy.address()) as client:
+        client.sendall(UPGRADE % b"/expired")
+        assert head_of(client).startswith(b"HTTP/1.1 101")
+    assert envoy.stat(f"{PREFIX}.expired_2xx") == 1
 
 
 @pytest.mark.parametrize("path", [b"/delayed/close", b"/refused/close"])

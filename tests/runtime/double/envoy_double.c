@@ -128,8 +128,11 @@ static atomic_long *const gauges[] = {&in_flight, &held};
 static bool is(text name, const char *expected) {
     return name.length == strlen(expected) && memcmp(name.data, expected, name.length) == 0;
 }
+static bool begins(text name, const char *expected) {
+    return name.length > strlen(expected) && memcmp(name.data, expected, strlen(expected)) == 0;
+}
 static int define(text name, size_t *id) {
-    *id = is(name, "in_flight") ? 0 : is(name, "held") ? 1 : is(name, "errors") ? 3 : 2;
+    *id = is(name, "in_flight") ? 0 : is(name, "held") ? 1 : begins(name, "errors_") ? 3 : 2;
     return 0;
 }
 #define DEFINE(kind)                                                                                                   \
