@@ -111,6 +111,7 @@ async def test_no_names_mean_nothing(client: Client, world: World, kind: TypeInf
     await client.quiet()
     assert (await client.get(kind, *names)).names == names
     await client.ask(kind)
+    await _read_so_far(client, LDS, "http")
     await client.quiet()
     await world.commit(upstream("a", port=9100), endpoint("c", "a"), halts=["edge"])
     await client.quiet()
@@ -123,6 +124,7 @@ async def test_unsubscribed_then_subscribed_again(client: Client, world: World) 
     await client.quiet()
     assert (await client.get(EDS, "a", "b")).names == ["a"]
     await client.ask(EDS, "b")
+    await _read_so_far(client, RDS, "brownout")
     await world.commit(upstream("a", port=9100))
     await client.quiet()
     assert (await client.get(EDS, "a", "b")).names == ["a"]
@@ -133,6 +135,7 @@ async def test_phantom_unsubscription(incremental: Client, world: World) -> None
     """D: unsubscribing from what was not subscribed is ignored."""
     await incremental.get(EDS, "a")
     await incremental.send_delta(EDS, resource_names_unsubscribe=["b", "nothing"])
+    await _read_so_far(incremental, RDS, "brownout")
     await incremental.quiet()
     await world.commit(upstream("a", port=9100))
     assert (await incremental.next(EDS)).names == ["a"]
