@@ -54,6 +54,10 @@ cdef extern from *:
     ENVOY(size_t, http_get_body_size)(void *envoy, int type);
     ENVOY(bool, http_append_body)(void *envoy, int type, ENVOY_TEXT data);
     ENVOY(bool, http_drain_body)(void *envoy, int type, size_t length);
+    ENVOY(size_t, http_get_body_chunks_size)(void *envoy, int type);
+    ENVOY(bool, http_get_body_chunks)(void *envoy, int type, ENVOY_TEXT *chunks);
+    ENVOY(uint64_t, http_get_buffer_limit)(void *envoy);
+    ENVOY(void, http_set_buffer_limit)(void *envoy, uint64_t limit);
     ENVOY(void, http_filter_continue_encoding)(void *envoy);
     ENVOY(void, http_filter_reset_stream)(void *envoy, int reason, ENVOY_TEXT details);
     ENVOY(bool, http_filter_get_attribute_string)(void *envoy, int attribute, ENVOY_TEXT *value);
@@ -88,6 +92,10 @@ cdef extern from *:
     size_t get_body_size "envoy_dynamic_module_callback_http_get_body_size"(void*, int) noexcept nogil
     bint append_body "envoy_dynamic_module_callback_http_append_body"(void*, int, buffer_t) noexcept nogil
     bint drain_body "envoy_dynamic_module_callback_http_drain_body"(void*, int, size_t) noexcept nogil
+    size_t get_chunk_count "envoy_dynamic_module_callback_http_get_body_chunks_size"(void*, int) noexcept nogil
+    bint get_chunks "envoy_dynamic_module_callback_http_get_body_chunks"(void*, int, buffer_t*) noexcept nogil
+    uint64_t get_buffer_limit "envoy_dynamic_module_callback_http_get_buffer_limit"(void*) noexcept nogil
+    void set_buffer_limit "envoy_dynamic_module_callback_http_set_buffer_limit"(void*, uint64_t) noexcept nogil
     void continue_encoding "envoy_dynamic_module_callback_http_filter_continue_encoding"(void*) noexcept nogil
     void reset_stream "envoy_dynamic_module_callback_http_filter_reset_stream"(void*, int, buffer_t) noexcept nogil
     bint get_attribute "envoy_dynamic_module_callback_http_filter_get_attribute_string"(
@@ -129,21 +137,22 @@ cdef enum:
     RECEIVED_RESPONSE_BODY = 2
     BUFFERED_RESPONSE_BODY = 3
 
-# Attributes: half the cost of the header.
+# Attributes: a quarter of the cost of a header.
 cdef enum:
     REQUEST_PATH = 0
+    REQUEST_PROTOCOL = 10  # the client's: HTTP/1.0, HTTP/1.1, HTTP/2, HTTP/3
 
 # How a stream is reset: refused is a failure of the upstream's; the other would end the whole request.
 cdef enum:
     RESET_REFUSED = 1
 
-# What a hook returns; STOP_ALL_AND_WATERMARK is for headers only: nothing follows, and the sender is paused once
-# Envoy's buffers are full. STOP_AND_DROP is for a body.
+# What a hook returns. STOP_AND_KEEP and STOP_AND_DROP are for a body; with the first the sender is paused once Envoy's
+# buffers are full.
 cdef enum:
     CONTINUE = 0
     STOP = 1
+    STOP_AND_KEEP = 2
     STOP_AND_DROP = 3
-    STOP_ALL_AND_WATERMARK = 4
 
 cdef inline buffer_t text(const char* data, size_t length) noexcept nogil:
     cdef buffer_t buffer

@@ -7,10 +7,10 @@ from libc.stdint cimport INT64_MAX
 from libc.stdlib cimport calloc, free
 
 from filter_runtime.engine.abi cimport (
-    CONTINUE, LOG_ERROR, RESET_REFUSED, STOP, STOP_ALL_AND_WATERMARK, STOP_AND_DROP, TABLE_CAPSULE,
-    TABLE_TAG, buffer_t, c_bool, continue_encoding, define_counter, define_gauge, define_histogram, envoy_log,
-    reset_stream, route_config, scheduler_commit, scheduler_delete, scheduler_new, table_t, text,
-    worker_index
+    BUFFERED_RESPONSE_BODY, CONTINUE, LOG_ERROR, RECEIVED_RESPONSE_BODY, REQUEST_PROTOCOL, RESET_REFUSED, STOP,
+    STOP_AND_DROP, STOP_AND_KEEP, TABLE_CAPSULE, TABLE_TAG, buffer_t, c_bool, continue_encoding, define_counter,
+    define_gauge, define_histogram, drain_body, envoy_log, get_attribute, get_body_size, get_buffer_limit,
+    reset_stream, route_config, scheduler_commit, scheduler_delete, scheduler_new, table_t, text, worker_index
 )
 from filter_runtime.engine.attempts cimport attempt_begins, attempt_ends, has_rival
 from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, drop_fields, fields_t, survey
@@ -19,7 +19,8 @@ from filter_runtime.engine.metrics cimport (
     CLASSED, DELAYED, ERRORS, EXPIRED, INJECTED, SKIPPED, STATUS_CLASSES, count, count_class, filter_config_t,
     lower_gauge, raise_gauge, record_us
 )
-from filter_runtime.engine.reply cimport send_reply
+from filter_runtime.engine.relay cimport relay
+from filter_runtime.engine.reply cimport entry_of, is_grpc, send_reply
 from filter_runtime.engine.rewrite cimport rewrite_body, rewrite_headers, rewrite_trailers
 from filter_runtime.engine.rng cimport unit
 from filter_runtime.engine.rule cimport (
@@ -42,4 +43,5 @@ include "configs.pxi"
 include "timers.pxi"
 include "hooks.pxi"
 include "response.pxi"
+include "hold.pxi"
 include "table.pxi"

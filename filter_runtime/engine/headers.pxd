@@ -106,7 +106,7 @@ cdef inline const header_t* _field_among(const header_t* headers, size_t count) 
                 return headers + i
     return NULL
 
-cdef inline int _number_in(const char* digits, size_t length) noexcept nogil:
+cdef inline int number_in(const char* digits, size_t length) noexcept nogil:
     cdef int number = 0
     cdef size_t i
     for i in range(length):
@@ -126,11 +126,11 @@ cdef inline void survey(stream_t* stream) noexcept nogil:
         stream.upstream_fields = _field_among(headers, count) != NULL
         for i in range(count):
             if headers[i].name_length == 7 and memcmp(headers[i].name, b":status", 7) == 0:
-                stream.upstream_status = _number_in(headers[i].value, headers[i].value_length)
+                stream.upstream_status = number_in(headers[i].value, headers[i].value_length)
                 return
     stream.upstream_fields = True
     if get_header(stream.envoy, RESPONSE_HEADERS, text(b":status", 7), &status, 0, NULL):
-        stream.upstream_status = _number_in(status.data, status.length)
+        stream.upstream_status = number_in(status.data, status.length)
 
 cdef inline void drop_fields(void* envoy) noexcept nogil:
     """Remove what a filter further up says of the response: the fields are this filter's, also those it leaves out."""

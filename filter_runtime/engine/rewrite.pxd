@@ -1,8 +1,8 @@
 # `override: upstream_response`: the upstream's own response becomes the drawn one inside the filter, so that Envoy's
 # retries, outlier detection and cluster statistics take it for the upstream's.
 #
-# The new body goes whole into the first chunk of the old one, and the rest is drained. A response without a body gets
-# it appended while its headers are stopped.
+# In a hook, the new body goes whole into the first chunk of the old one, and the rest is drained. Of a response that is
+# held nothing is kept: the new body is appended when its time has come, as to a response without a body.
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
@@ -19,9 +19,11 @@ from filter_runtime.engine.abi cimport (
     buffer_t,
     drain_body,
     get_body_size,
+    get_buffer_limit,
     get_header,
     get_headers,
     get_headers_size,
+    set_buffer_limit,
     set_header,
     add_header,
     text,
@@ -106,7 +108,24 @@ cdef inline void _set_grpc(void* envoy, int map, const entry_t* entry) noexcept 
     if length:
         set_header(envoy, map, text(b"grpc-message", 12), text(encoded, length))
 
-cdef inline bint rewrite_headers(stream_t* stream, const fields_t* fields, bint with_fields) noexcept nogil:
+# Beyond its limit Envoy would pause an upstream stream that may be gone by now, and crash.
+cdef inline void _append(void* envoy, buffer_t body) noexcept nogil:
+    if get_buffer_limit(envoy) < body.length:
+        set_buffer_limit(envoy, body.length)
+    append_body(envoy, BUFFERED_RESPONSE_BODY, body)
+
+cdef inline void rewrite_trailers(stream_t* stream) noexcept nogil:
+    """Remove the trailers, except that gRPC needs its own; the body hook saw no end of the stream."""
+    clear_map(stream.envoy, RESPONSE_TRAILERS)
+    if stream.new_trailers:
+        _set_grpc(stream.envoy, RESPONSE_TRAILERS, entry_of(stream))
+    if stream.new_body.length:
+        _append(stream.envoy, stream.new_body)
+        stream.new_body.length = 0
+
+cdef inline bint rewrite_headers(
+    stream_t* stream, const fields_t* fields, bint with_fields, bint held
+) noexcept nogil:
     """Turn the upstream's headers into the drawn ones. False when nothing was changed for want of memory.
 
     What is left for the body and trailers hooks is the stream's phase and `new_body`.
@@ -138,10 +157,13 @@ cdef inline bint rewrite_headers(stream_t* stream, const fields_t* fields, bint 
     if body_expected and not _is_head(envoy):
         stream.new_body = text(entry.reply.body, length)
     stream.new_trailers = grpc
-    if not stream.response_ended:
+    if not stream.complete:
         stream.phase = REWRITING
-    elif stream.new_body.length:
-        append_body(envoy, BUFFERED_RESPONSE_BODY, stream.new_body)
+    if stream.has_trailers:
+        rewrite_trailers(stream)
+    elif stream.new_body.length and (held or stream.response_ended):
+        _append(envoy, stream.new_body)
+        stream.new_body.length = 0
     return True
 
 cdef inline void rewrite_body(stream_t* stream) noexcept nogil:
@@ -149,13 +171,4 @@ cdef inline void rewrite_body(stream_t* stream) noexcept nogil:
     drain_body(stream.envoy, RECEIVED_RESPONSE_BODY, get_body_size(stream.envoy, RECEIVED_RESPONSE_BODY))
     if stream.new_body.length:
         append_body(stream.envoy, RECEIVED_RESPONSE_BODY, stream.new_body)
-        stream.new_body.length = 0
-
-cdef inline void rewrite_trailers(stream_t* stream) noexcept nogil:
-    """Remove the trailers, except that gRPC needs its own; the body hook saw no end of the stream."""
-    clear_map(stream.envoy, RESPONSE_TRAILERS)
-    if stream.new_trailers:
-        _set_grpc(stream.envoy, RESPONSE_TRAILERS, entry_of(stream))
-    if stream.new_body.length:
-        append_body(stream.envoy, BUFFERED_RESPONSE_BODY, stream.new_body)
         stream.new_body.length = 0

@@ -65,6 +65,8 @@ cdef struct stream_t:
     int upstream_status
     bint upstream_fields  # its headers have x-fault-* fields
     bint response_ended  # its headers were all of it
+    bint complete  # nothing of it is still to come
+    bint has_trailers  # they came while it was held
     buffer_t new_body  # of a rewritten response, empty once it is sent
     bint new_trailers  # a rewritten response ends with trailers of its own
 

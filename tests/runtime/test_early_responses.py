@@ -174,3 +174,68 @@ def test_an_http2_upstream_may_be_held_early(version: str) -> None:
         assert took >= 0.3
         assert "x-fault-added-delay" in faults(answer)
         assert envoy.stat("cluster.upstream.brownout.delayed_4xx") == 1
+
+
+EARLY_SHAPES = {
+    "body": EARLY,
+    "slow body": Behaviour(status=401, body=EARLY.body, early=True, pause=0.02),
+    "headers": Behaviour(status=401, body=b"", early=True),
+    "trailers": Behaviour(status=401, body=EARLY.body, early=True, trailers=(("x-end", "1"),)),
+}
+EARLY_RULES = {
+    "pass": (always(401, "0.1s", upstream_protocol="http2"), 401),
+    "force": (always(503, "0.1s", upstream_protocol="http2"), 503),
+    "rewrite": (always(503, "0.1s", upstream_protocol="http2", override="upstream_response"), 503),
+}
+
+
+@pytest.mark.parametrize("rule", EARLY_RULES)
+@pytest.mark.parametrize("shape", EARLY_SHAPES)
+def test_the_request_ends_while_its_early_answer_is_held(shape: str, rule: str, version: str) -> None:
+    """Envoy forwards nothing of it any more; the upstream's stream ends all the same."""
+    config, status = EARLY_RULES[rule]
+    behaviour = EARLY_SHAPES[shape]
+    with (
+        Upstream(default=behaviour) as upstream,
+        EnvoyProcess(
+            static_bootstrap(upstream.port, routes=[route("/", config)], http2=True), version=version
+        ) as envoy,
+    ):
+        for ends_after in (0.0, 0.02, 0.2):
+            for http2 in (False, True):
+                upload = Upload()
+                timer = threading.Timer(ends_after, upload.end)
+                timer.start()
+                answer = exchange(envoy.address(), "POST", body=upload, http2=http2)
+                timer.join()
+                expected = behaviour.body if status == 401 else b"fault filter abort: 503\n"
+                assert (answer.status, bytes(answer.body), answer.complete) == (status, expected, True)
+                assert faults(answer)["x-fault-status"] == str(status)
+        envoy.wait_none(*(f"cluster.upstream.{name}" for name in ("brownout.in_flight", "brownout.held")))
+        envoy.wait_none("cluster.upstream.upstream_rq_active", "cluster.upstream.http2.streams_active")
+        upstream.wait_for(lambda server: server.open_streams == 0)
+
+
+def test_an_upgraded_connection_that_closes_while_its_answer_is_held(version: str) -> None:
+    """The upstream accepts the upgrade and leaves before the client knows: Envoy says so, and lives on."""
+    routes = [route("/", always(200, "0.1s"), upgrade_configs=[{"upgrade_type": "websocket"}])]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        config = static_bootstrap(server.getsockname()[1], routes=routes)
+        with EnvoyProcess(config, version=version) as envoy:
+            for sent in (b"", b"hello"):
+                with socket.create_connection(envoy.address()) as client:
+                    client.sendall(
+                        b"GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+                    )
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(65_536)
+                        connection.sendall(
+                            b"HTTP/1.1 101 Yes\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n" + sent
+                        )
+                    client.settimeout(10)
+                    received = b""
+                    while data := client.recv(65_536):
+                        received += data
+                    assert received.startswith(b"HTTP/1.1 503")
+            envoy.wait_none("cluster.upstream.brownout.in_flight", "cluster.upstream.upstream_rq_active")

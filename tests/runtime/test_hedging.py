@@ -33,8 +33,9 @@ def hedged(config: dict[str, Any], *, after: str = "0.1s", retries: int = 1) -> 
 
 
 def nothing_is_left(envoy: EnvoyProcess) -> None:
-    for name in ("brownout.in_flight", "brownout.held", "upstream_rq_active"):
-        envoy.wait_stat(f"{PREFIX}.{name}", 0)
+    envoy.wait_none(
+        *(f"{PREFIX}.{name}" for name in ("brownout.in_flight", "brownout.held", "upstream_rq_active"))
+    )
 
 
 def test_the_first_response_whose_time_has_come_wins() -> None:

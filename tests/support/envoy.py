@@ -239,6 +239,11 @@ class EnvoyProcess:
             what=f"{name} >= {at_least}",
         )
 
+    def wait_none(self, *names: str) -> None:
+        """Wait until counters or gauges are 0."""
+        for name in names:
+            wait_until(lambda name=name: self.stat(name) == 0, what=f"{name} == 0")  # type: ignore[misc]
+
     def prometheus(self) -> str:
         """`/stats/prometheus`."""
         return self.admin("/stats/prometheus")

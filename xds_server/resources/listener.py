@@ -26,6 +26,8 @@ _LISTENER_TYPE = "envoy.config.listener.v3.Listener"
 _MANAGER = "http_connection_manager"
 _MANAGER_TYPE = f"envoy.extensions.filters.network.{_MANAGER}.v3.HttpConnectionManager"
 _ROUTER_TYPE = "envoy.extensions.filters.http.router.v3.Router"
+# HTTP/2 clients need room for all their streams at once: docs/explanation/runtime.md, "Clients with little room".
+_BUFFER_LIMIT = 64 * 1024 * 1024
 _TLS_TYPE = "envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"
 
 
@@ -53,7 +55,10 @@ def listener(entry: Listener) -> Resource:
         transport_socket=None if entry.tls is None else _tls(entry.tls),
     )
     message = EnvoyListener(
-        name=entry.name, address=address(entry.address, entry.port), filter_chains=[chain]
+        name=entry.name,
+        address=address(entry.address, entry.port),
+        per_connection_buffer_limit_bytes=_BUFFER_LIMIT,
+        filter_chains=[chain],
     )
     return Resource.of(entry.name, packed(_LISTENER_TYPE, bytes(message)))
 

@@ -20,7 +20,7 @@ typedef struct {
     size_t length;
 } text;
 
-enum { WORKERS = 4, SLOTS = 32, REQUESTS = 8, ROUTES = 3, HELD = 4, STOPPED = 1, DUE_MS = 3 };
+enum { WORKERS = 4, SLOTS = 32, REQUESTS = 8, ROUTES = 3, CONTINUE = 0, DUE_MS = 3 };
 enum { REQUEST_HEADERS = 0 };
 
 extern const char *envoy_dynamic_module_on_program_init(void);
@@ -34,6 +34,7 @@ extern void HOOK(destroy)(const void *);
 extern int HOOK(request_headers)(void *, const void *, bool);
 extern int HOOK(response_headers)(void *, const void *, bool);
 extern int HOOK(response_body)(void *, const void *, bool);
+extern int HOOK(response_trailers)(void *, const void *);
 extern void HOOK(scheduled)(void *, const void *, uint64_t);
 
 typedef struct worker worker;
@@ -111,6 +112,12 @@ size_t CALLBACK(http_get_body_size)(void *envoy, int kind) { return (void)envoy,
 bool CALLBACK(http_append_body)(void *envoy, int kind, text data) { return (void)envoy, (void)kind, data.length > 0; }
 bool CALLBACK(http_drain_body)(void *envoy, int kind, size_t length) { return (void)envoy, (void)kind, length > 0; }
 void CALLBACK(http_filter_continue_encoding)(void *envoy) { (void)envoy, atomic_fetch_add(&released, 1); }
+size_t CALLBACK(http_get_body_chunks_size)(void *envoy, int kind) { return (void)envoy, (void)kind, 0; }
+bool CALLBACK(http_get_body_chunks)(void *envoy, int kind, text *chunks) {
+    return (void)envoy, (void)kind, chunks == NULL;
+}
+uint64_t CALLBACK(http_get_buffer_limit)(void *envoy) { return (void)envoy, 1 << 20; }
+void CALLBACK(http_set_buffer_limit)(void *envoy, uint64_t limit) { (void)envoy, (void)limit; }
 void CALLBACK(http_filter_reset_stream)(void *envoy, int reason, text details) {
     (void)envoy, (void)reason, (void)details, atomic_fetch_add(&released, 1);
 }
@@ -220,15 +227,18 @@ static void begin(worker *self, int slot) {
     pthread_mutex_lock(&routes_lock);
     it->route = routes[rand_r(&self->seed) % ROUTES];
     it->module = HOOK(new)(filter, it);
-    HOOK(request_headers)(it, it->module, true);
+    HOOK(request_headers)(it, it->module, rand_r(&self->seed) % 2);
     pthread_mutex_unlock(&routes_lock);
     self->slots[slot] = it;
     if (rand_r(&self->seed) % 16 == 0)
         return; /* ends before the upstream answers */
-    int next = HOOK(response_headers)(it, it->module, rand_r(&self->seed) % 2);
-    if (next != HELD && next != STOPPED)
-        HOOK(response_body)(it, it->module, true);
-    if (next != HELD && rand_r(&self->seed) % 2)
+    bool ended = rand_r(&self->seed) % 2;
+    int next = HOOK(response_headers)(it, it->module, ended);
+    if (!ended && rand_r(&self->seed) % 4 != 0)
+        next = HOOK(response_body)(it, it->module, rand_r(&self->seed) % 2);
+    else if (!ended)
+        next = HOOK(response_trailers)(it, it->module);
+    if (next == CONTINUE && rand_r(&self->seed) % 2)
         end(self, slot);
 }
 
@@ -270,8 +280,10 @@ static const void *new_route(unsigned number) {
     snprintf(json, sizeof json,
              "{\"responses\":[{\"status\":200,\"resolution\":5,\"distribution\":{\"p0\":\"0s\",\"p100\":\"%dms\"}},"
              "{\"status\":503,\"resolution\":5,\"distribution\":{\"p0\":\"0s\",\"p100\":\"1ms\"}}],"
-             "\"override\":\"%s\",\"label\":\"push-%u\",\"endpoint\":\"e\",\"percent\":%d}",
-             DUE_MS, number % 2 ? "upstream_response" : "local_response", number % 10, number % 3 ? 100 : 50);
+             "\"override\":\"%s\",\"label\":\"push-%u\",\"endpoint\":\"e\",\"percent\":%d,"
+             "\"upstream_protocol\":\"%s\"}",
+             DUE_MS, number % 2 ? "upstream_response" : "local_response", number % 10, number % 3 ? 100 : 50,
+             number % 5 ? "http2" : "http1");
     return HOOK(per_route_config_new)(literal("brownout"), literal(json));
 }
 
