@@ -26,7 +26,7 @@ _LISTENER_TYPE = "envoy.config.listener.v3.Listener"
 _MANAGER = "http_connection_manager"
 _MANAGER_TYPE = f"envoy.extensions.filters.network.{_MANAGER}.v3.HttpConnectionManager"
 _ROUTER_TYPE = "envoy.extensions.filters.http.router.v3.Router"
-# HTTP/2 clients need room for all their streams at once: docs/explanation/runtime.md, "Clients with little room".
+# HTTP/2 clients need room for all their streams at once: see docs/explanation/runtime.md.
 _BUFFER_LIMIT = 64 * 1024 * 1024
 _TLS_TYPE = "envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"
 
