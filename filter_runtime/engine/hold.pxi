@@ -66,14 +66,18 @@ cdef inline bint _can_relay(const stream_t* stream) noexcept nogil:
 
 
 cdef bint _is_too_much(const stream_t* stream) noexcept nogil:
-    cdef buffer_t protocol
     cdef uint64_t limit = get_buffer_limit(stream.envoy)
     cdef size_t size = get_body_size(stream.envoy, BUFFERED_RESPONSE_BODY)
     if _will_rewrite(stream) and not is_grpc(stream.envoy):
         size = entry_of(stream).reply.body_length
     if size > limit // 2:
         return True
-    return size > ROOM and get_attribute(stream.envoy, REQUEST_PROTOCOL, &protocol) and (
+    return size > ROOM and _is_multiplexed(stream)
+
+
+cdef inline bint _is_multiplexed(const stream_t* stream) noexcept nogil:
+    cdef buffer_t protocol
+    return get_attribute(stream.envoy, REQUEST_PROTOCOL, &protocol) and (
         protocol.length == 6 and protocol.data[5] in (c"2", c"3")
     )
 

@@ -33,7 +33,12 @@ cdef extern from *:
             pthread_setspecific(brownout_thread_end, &brownout_end_awaited);
         }
     }
-    static inline int brownout_on_main_thread(void) { return syscall(SYS_gettid) == getpid(); }
+    static inline int brownout_on_main_thread(void) {
+        static __thread int known; /* 1: no, 2: yes */
+        if (known == 0)
+            known = syscall(SYS_gettid) == getpid() ? 2 : 1;
+        return known == 2;
+    }
     """
     rng_t* _random "brownout_thread_random"(int* ready) noexcept nogil
     void become_timer_thread "brownout_be_timer_thread"() noexcept nogil
