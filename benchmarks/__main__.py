@@ -31,6 +31,13 @@ def names() -> list[str]:
     return sorted(name for name in modules if name not in _NOT_BENCHMARKS and not name.startswith("_"))
 
 
+def _known(name: str) -> str:
+    # `choices` would refuse the empty list that no name at all gives.
+    if name not in names():
+        raise argparse.ArgumentTypeError(f"no benchmark {name!r}; there are {', '.join(names())}")
+    return name
+
+
 def as_table(title: str, results: Sequence[Result]) -> Table:
     """One benchmark's results for people."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
@@ -46,7 +53,7 @@ def as_table(title: str, results: Sequence[Result]) -> Table:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the named benchmarks, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Brownout.")
-    parser.add_argument("name", nargs="*", choices=[*names(), []], help=", ".join(names()))
+    parser.add_argument("name", nargs="*", type=_known, metavar="NAME", help=", ".join(names()))
     parser.add_argument(
         "--json", type=Path, default=RESULTS, metavar="FILE", help="where to write the numbers"
     )

@@ -2,13 +2,13 @@
 
 The floor is one random number and one interpolation in the same table. Each round waits for the end of the
 one before, as it does in a request, and an empty loop's time is taken off; *back to back* lets the
-processor overlap the rounds, which flatters whatever has no locked instruction in it. Every number is the
-least of many short runs.
+processor overlap the rounds, which flatters whatever has no locked instruction in it. *Two threads* is what
+a draw takes in each of two threads that draw at the same time. Every number is the least of many short runs.
 """
 
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from threading import Barrier
@@ -56,8 +56,10 @@ def _draws(mode: Mode, runs: int) -> Iterator[Result]:
     yield Result(f"{mode}, floor", floor, "ns")
     for what in ("status", "latency"):
         yield Result(f"{mode}, {what} only", _alone(sampler, what, runs), "ns")
+        yield Result(f"{mode}, {what} only, two threads", _at_once(sampler, what, runs), "ns")
     both = _alone(sampler, "draw", runs)
     yield Result(f"{mode}, draw", both, "ns")
+    yield Result(f"{mode}, draw, two threads", _at_once(sampler, "draw", runs), "ns")
     yield Result(f"{mode}, draw to floor", both / floor, "ratio", 3)
     yield Result(f"{mode}, floor back to back", _back_to_back(sampler, "floor", runs), "ns")
     yield Result(f"{mode}, draw back to back", _back_to_back(sampler, "draw", runs), "ns")
@@ -73,6 +75,7 @@ def _under_load(mode: Mode, runs: int) -> Iterator[Result]:
             name = f"{mode}, {tier}" + (", with penalties" if grey_zone else "")
             drawn = _alone(sampler, "draw", runs, in_flight)
             yield Result(name, drawn, "ns")
+            yield Result(f"{name}, two threads", _at_once(sampler, "draw", runs, in_flight), "ns")
             yield Result(f"{name} to floor", drawn / floor, "ratio", 6)
 
 
@@ -101,26 +104,35 @@ def _back_to_back(sampler: Sampler, what: Loop, runs: int) -> float:
     return min(measure(sampler, what, ROUNDS, False)[2] for _ in range(runs)) / ROUNDS
 
 
-def _two_threads(sampler: Sampler, what: Loop, runs: int) -> float:
-    """How many times as much two threads get done as one.
+def _at_once(sampler: Sampler, what: Loop, runs: int, in_flight: int = 0) -> float:
+    """Nanoseconds that a round takes in each of two threads, the empty loop's taken off."""
+    empty = _wall(lambda rounds: measure(sampler, "empty", rounds, True), 2, runs)
+    return 2 * (_wall(lambda rounds: measure(sampler, what, rounds, True, in_flight), 2, runs) - empty)
 
-    It says something only if other processes leave both a processor of their own, at least for one run.
-    """
-    one, two = (_together(sampler, what, threads, runs) for threads in (1, 2))
+
+def _two_threads(sampler: Sampler, what: Loop, runs: int) -> float:
+    """How many times as much two threads get done as one."""
+    one, two = (
+        _wall(lambda rounds: measure(sampler, what, rounds, False), threads, 5 * runs) for threads in (1, 2)
+    )
     return one / two
 
 
-def _together(sampler: Sampler, what: Loop, threads: int, runs: int) -> float:
+def _wall(loop: Callable[[int], tuple[int, int, int]], threads: int, runs: int) -> float:
+    """Nanoseconds from the first thread's start to the last one's end, divided by the rounds of all.
+
+    It says something only if other processes leave each thread a processor of its own, at least for one run.
+    """
     rounds = 4 * ROUNDS
     ready = Barrier(threads)
 
     def work(_: int) -> tuple[int, int, int]:
         ready.wait()
-        return measure(sampler, what, rounds // threads, False)
+        return loop(rounds // threads)
 
     best = float("inf")
     with ThreadPoolExecutor(threads) as pool:
-        for _ in range(5 * runs):
+        for _ in range(runs):
             started, ended, _cpu = zip(*pool.map(work, range(threads)), strict=True)
             best = min(best, max(ended) - min(started))
     return best / rounds

@@ -33,6 +33,7 @@ INJECTING = 25_000
 LABEL = "slow-checkout@7"
 IDLE = 1.2
 ENDPOINTS = (1, 20)
+FORCED = ("local_response", "upstream_response")
 
 
 def run(*, slow: bool) -> Iterator[Result]:
@@ -45,6 +46,7 @@ def run(*, slow: bool) -> Iterator[Result]:
             route("/held/", delay(f"{HELD}s") | {"label": LABEL}),
             route("/diagnostic/", delay(f"{HELD}s") | {"label": LABEL, "diagnostic": True}),
             route("/silent/", delay(f"{HELD}s") | {"headers": False}),
+            *(route(f"/{how}/", _refusal(how)) for how in FORCED),
             fault_route("/fault/", f"{HELD}s"),
             route("/"),
         ]
@@ -59,7 +61,12 @@ def run(*, slow: bool) -> Iterator[Result]:
         silent = _instructions(module, "/silent/", requests) - apart
         held = _instructions(module, "/held/", requests) - apart
         diagnostic = _instructions(module, "/diagnostic/", requests) - apart
+        forced = {how: _instructions(module, f"/{how}/", requests) - apart for how in FORCED}
         missed = {many: _instructions(_matching(port, many), "/", requests) - plain for many in ENDPOINTS}
+        matched = {
+            many: _instructions(_matching(port, many), f"/endpoint-{many}/", requests) - plain
+            for many in ENDPOINTS
+        }
     yield Result("no filter, whole request", plain, "instructions")
     yield Result("no filter, requests apart", apart, "instructions")
     yield Result("Envoy's fault filter, idle", fault_idle, "instructions")
@@ -69,13 +76,28 @@ def run(*, slow: bool) -> Iterator[Result]:
     yield Result("Brownout, delaying without headers", silent, "instructions")
     yield Result("Brownout, delaying with all headers", held, "instructions", INJECTING)
     yield Result("Brownout, and with the worker's index", diagnostic, "instructions")
+    for how, cost in forced.items():
+        yield Result(f"Brownout, forcing a delayed 503 as {how}, all headers", cost, "instructions")
     for many, cost in missed.items():
         yield Result(f"Brownout, none of {many} endpoints matches", cost, "instructions")
+    for many, cost in matched.items():
+        yield Result(
+            f"Brownout, {many} of {many} endpoints matches, no delay, no headers", cost, "instructions"
+        )
+
+
+def _refusal(how: str) -> dict[str, Any]:
+    """A delayed 503 in place of the upstream's 200, with the same body."""
+    entry = delay(f"{HELD}s")["responses"][0] | {"status": 503, "local_response": {"body": BODY}}
+    return {"responses": [entry], "override": how, "label": LABEL}
 
 
 def _matching(port: int, endpoints: int) -> dict[str, Any]:
-    """Envoy whose filter compares every request with endpoints that none matches."""
-    listed = [{"match": {"prefix": f"/endpoint-{index}/"}} | delay(f"{HELD}s") for index in range(endpoints)]
+    """Envoy whose filter compares every request with endpoints, in order, and injects next to nothing."""
+    listed = [
+        {"match": {"prefix": f"/endpoint-{index}/"}, "headers": False} | delay("0s")
+        for index in range(1, endpoints + 1)
+    ]
     return static_bootstrap(port, filter_config={"endpoints": listed})
 
 

@@ -7,7 +7,6 @@ budget, and scalars the meaning of YAML 1.2.
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.events import (
     AliasEvent,
@@ -24,6 +23,7 @@ from ruamel.yaml.reader import ReaderError
 from brownout.profile.errors import Key, found, quoted
 from brownout.profile.reading import MAX_DEPTH, Findings, Refused
 from brownout.profile.yaml_scalars import scalar
+from brownout.profile.yaml_scanner import TooDeep, yaml_parser
 
 _MERGE_KEY = "<<"
 _LONGEST_PROBLEM = 200  # the parser quotes some parts of a document in full
@@ -88,7 +88,9 @@ def parse_yaml(text: str, findings: Findings, max_bytes: int) -> object:
 
 def _events(text: str, findings: Findings) -> Iterator[Event]:
     try:
-        yield from YAML(typ="safe", pure=True).parse(text)
+        yield from yaml_parser().parse(text)
+    except TooDeep:
+        findings.stop_too_deep()
     except MarkedYAMLError as error:
         findings.stop(_at(error.problem_mark, str(error.problem or error.context)[:_LONGEST_PROBLEM]))
     except ReaderError as error:

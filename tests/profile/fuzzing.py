@@ -1,13 +1,18 @@
 """A coverage-guided fuzzer: inputs that reach new lines of the code are kept and mutated further."""
 
+import heapq
 import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from time import process_time
 from types import FrameType
 from typing import Any
 
-_LONGEST_INPUT = 1_000
+from tests.profile.costs import seconds
+
+LONGEST_INPUT = 1_000
+_SLOWEST = 20
 _WELL_KNOWN = 3
 _TRACED_ANYWAY = 0.01
 
@@ -22,6 +27,7 @@ class Fuzzer:
         tokens: What mutations insert, besides random bytes and pieces of other inputs.
         traced: A part of the file names whose lines count as coverage.
         seed: Of the random numbers.
+        most: Seconds of CPU time that an input may take.
     """
 
     def __init__(
@@ -31,6 +37,8 @@ class Fuzzer:
         tokens: Sequence[bytes],
         traced: str,
         seed: int,
+        *,
+        most: float,
     ) -> None:
         self._target = target
         self._tokens = tokens
@@ -38,6 +46,8 @@ class Fuzzer:
         self._random = random.Random(seed)
         self._lines: set[tuple[str, int]] = set()
         self._outcomes: Counter[object] = Counter()
+        self._most = most
+        self._slowest: list[tuple[float, bytes]] = []
         self.corpus: list[bytes] = []
         for each in seeds:
             self._try(each)
@@ -47,14 +57,21 @@ class Fuzzer:
         """How many lines were reached."""
         return len(self._lines)
 
+    @property
+    def slowest(self) -> list[bytes]:
+        """The inputs that took longest."""
+        return [data for _, data in self._slowest]
+
     def run(self, inputs: int) -> None:
         """Try so many inputs."""
         for _ in range(inputs):
             self._try(self._mutated())
 
     def _try(self, data: bytes) -> None:
+        started = process_time()
         try:
             outcome = self._target(data)
+            self._note_time(data, process_time() - started)
         except BaseException as error:
             error.add_note(f"the input was {data!r}")
             raise
@@ -71,6 +88,14 @@ class Fuzzer:
         if len(self._lines) > known or not self.corpus:
             self.corpus.append(data)
 
+    def _note_time(self, data: bytes, taken: float) -> None:
+        if taken > self._most:  # which a collection of garbage, or another process, may have caused
+            taken = seconds(self._target, data)
+            assert taken <= self._most, f"{taken:.3f} s of CPU time for {len(data)} bytes"
+        heapq.heappush(self._slowest, (taken, data))
+        if len(self._slowest) > _SLOWEST:
+            heapq.heappop(self._slowest)
+
     def _enter(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
         return self._line if self._traced in frame.f_code.co_filename else None
 
@@ -84,7 +109,7 @@ class Fuzzer:
             self._random.choice(
                 (self._insert_token, self._replace_token, self._flip, self._cut, self._repeat, self._splice)
             )(data)
-        return bytes(data[:_LONGEST_INPUT])
+        return bytes(data[:LONGEST_INPUT])
 
     def _place(self, data: bytearray) -> int:
         return self._random.randint(0, len(data))

@@ -9,16 +9,10 @@ from ruamel.yaml import YAML
 
 from brownout.profile import ValidationFailed, load_profile, parse_document
 from brownout.profile.reading import MAX_DEPTH, MAX_FINDINGS
+from tests.profile.hostile import laughs
 from tests.profile.samples import errors
 
 TOO_DEEP = [("", f"expected at most {MAX_DEPTH} levels of nesting, found more")]
-
-
-def laughs(levels: int, width: int) -> str:
-    """Every level is a list of aliases of the one before."""
-    lines = [f"- &a0 [{', '.join(['x'] * width)}]"]
-    lines += [f"- &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)]
-    return "\n".join(lines)
 
 
 @pytest.fixture

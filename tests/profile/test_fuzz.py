@@ -17,74 +17,14 @@ from brownout.profile import (
     load_route_config,
     route_wire,
 )
-from tests.profile.fuzzing import Fuzzer
+from tests.profile.costs import peak, plain, seconds
+from tests.profile.fuzz_seeds import DOCUMENTS, SEEDS, TOKENS
+from tests.profile.fuzzing import LONGEST_INPUT, Fuzzer
 from tests.profile.invariants import check_behavior, check_binding, check_filter
-from tests.profile.samples import LOAD_BASED, PROFILE, RESPONSE
+from tests.profile.samples import LOAD_BASED, RESPONSE
 
-LOCAL: dict[str, Any] = {"body": "x", "headers": [["content-type", "a/b"], {"name": "x", "value": ""}]}
-ERROR: dict[str, Any] = {"status": 503, "resolution": 1, "distribution": {"p0": "0s", "p99.9": "1h2m3.5s"}}
-BINDING: dict[str, Any] = {
-    "percent": 12.5,
-    "expires_at": "2030-01-31T18:00:00Z",
-    "label": "a@1",
-    "headers": False,
-    "endpoint": "e/a",
-    "upstream_protocol": "http2",
-    "override": "upstream_response",
-    "seed": 7,
-}
-MATCH: dict[str, Any] = {
-    "prefix": "/a",
-    "exact": "/a",
-    "headers": [{"name": "Host", "exact_match": "b"}, {"name": "x", "present_match": True}],
-}
-DOCUMENTS: list[dict[str, Any]] = [
-    PROFILE,
-    {"responses": [RESPONSE, {**ERROR, "local_response": LOCAL}]},
-    {"responses": [ERROR], **BINDING},
-    {"load_based": {**LOAD_BASED, "scope": "endpoint"}, "diagnostic": False},
-    {"endpoints": [{"match": MATCH, **PROFILE}], "probability_distribution": "stateless", "halted": True},
-    {"halted": False},
-]
-SEEDS = [
-    *(json.dumps(document).encode() for document in DOCUMENTS),
-    b"responses:\n- &a\n  status: 0xC8\n  resolution: !!int 10\n  distribution: &d {p50: 2ms, 'p99': '1s'}\n",
-    b"%YAML 1.2\n---\nresponses: [{<<: {status: 503}, distribution: {p0: 1s}, resolution: 1}]\n...\n",
-    b"local_response: {body: |\n  text\n}\n",
-    b"? diagnostic\n: &a [1, *b]\n",
-]
-WORDS = """
-status resolution distribution local_response body headers name value responses load_based healthy
-tipping_point threshold_in_flight grey_zone scope endpoints match prefix exact exact_match present_match
-percent expires_at label probability_distribution diagnostic override seed halted p50 p99.9 p100.1 Host :path
-te x-fault-a content-type null ~ true on NaN -Infinity .inf 1e999 1e+15 -0 0x1F 200 1099511627777 "12.5" 1.5h
--1s 9223372036854775808ns stateless
-"""
-TOKENS = [
-    *WORDS.encode().split(),
-    *(
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b",",
-        b":",
-        b": ",
-        b'"',
-        b"'",
-        b"\n",
-        b"\n- ",
-        b"  ",
-        b"\t",
-        b"? ",
-        b"<<: ",
-        b"&a ",
-    ),
-    *(b"*a", b"---\n", b"...", b"!!str ", b"!x ", b"|\n", b">-\n", b"# ", b"%YAML 1.2\n", b"9" * 30),
-    *(b"\\u0000", b"\\ud800", b"\\x07", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xc2\x85", "µs".encode()),
-]
-
-
+# What an input may cost beside a plain document that is as long as any; the dearest found took 1.5 and 7.
+TIMES, MEMORY = 6, 20
 LOADERS: tuple[Callable[[bytes], Any], ...] = (load_profile, load_route_config, load_filter_config)
 
 
@@ -118,7 +58,14 @@ def _outcome(load: Callable[[bytes], Any], data: bytes) -> object:
 
 
 def fuzzer(seed: int) -> Fuzzer:
-    return Fuzzer(feed, SEEDS, TOKENS, "brownout/profile/", seed)
+    most = TIMES * seconds(feed, plain(LONGEST_INPUT))
+    return Fuzzer(feed, SEEDS, TOKENS, "brownout/profile/", seed, most=most)
+
+
+def the_slowest_take_little_memory(fuzz: Fuzzer) -> None:
+    most = MEMORY * peak(feed, plain(LONGEST_INPUT))
+    for data in fuzz.slowest:
+        assert peak(feed, data) < most, data
 
 
 def test_a_thousand_mutated_documents_are_refused_clearly_or_read_rightly() -> None:
@@ -126,13 +73,16 @@ def test_a_thousand_mutated_documents_are_refused_clearly_or_read_rightly() -> N
     before = fuzz.coverage
     fuzz.run(1_000)
     assert fuzz.coverage > before
+    the_slowest_take_little_memory(fuzz)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("seed", [2, 3, 4, 5])
 def test_a_million_mutated_documents_are_refused_clearly_or_read_rightly(seed: int) -> None:
-    fuzzer(seed).run(250_000)
+    fuzz = fuzzer(seed)
+    fuzz.run(250_000)
+    the_slowest_take_little_memory(fuzz)
 
 
 names = st.sampled_from(
