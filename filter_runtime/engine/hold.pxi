@@ -34,12 +34,21 @@ cdef int _hold(stream_t* stream, int64_t now, int64_t remaining) noexcept nogil:
 
 cdef int _keep_body(stream_t* stream, bint ended) noexcept nogil:
     if _will_rewrite(stream):
-        drain_body(stream.envoy, RECEIVED_RESPONSE_BODY, get_body_size(stream.envoy, RECEIVED_RESPONSE_BODY))
+        _keep_little(stream.envoy, &stream.cut)
     if ended:
         stream.complete = True
         if _is_stranded(stream) and not _can_relay(stream):
             return _let_go_now(stream)
     return STOP_AND_KEEP
+
+
+# A body that is to be replaced is kept for a halt or an expiry, which let it pass, but not so much of it that Envoy
+# pauses the upstream: it would be touched again when the body is dropped.
+cdef void _keep_little(void* envoy, bint* cut) noexcept nogil:
+    cdef size_t received = get_body_size(envoy, RECEIVED_RESPONSE_BODY)
+    if cut[0] or get_body_size(envoy, BUFFERED_RESPONSE_BODY) + received > get_buffer_limit(envoy):
+        drain_body(envoy, RECEIVED_RESPONSE_BODY, received)
+        cut[0] = True
 
 
 cdef int _keep_trailers(stream_t* stream) noexcept nogil:
@@ -96,10 +105,11 @@ cdef int _let_go_now(stream_t* stream) noexcept nogil:
 
 cdef void _scheduled(void* envoy, const void* module, uint64_t event) noexcept nogil:
     cdef stream_t* stream = <stream_t*>module
-    cdef bint due = event == EVENT_DUE
+    cdef bint due
     cdef int status
     if stream == NULL or stream.phase != HOLDING:
         return
+    due = event == EVENT_DUE or stream.cut
     lower_gauge(envoy, stream.filter.held)
     status = stream.draw.status if due else stream.upstream_status
     if (_deliver(stream, held=True) if due else _pass(stream, event)) != CONTINUE:

@@ -1,8 +1,8 @@
 # `override: upstream_response`: the upstream's own response becomes the drawn one inside the filter, so that Envoy's
 # retries, outlier detection and cluster statistics take it for the upstream's.
 #
-# In a hook, the new body goes whole into the first chunk of the old one, and the rest is drained. Of a response that is
-# held nothing is kept: the new body is appended when its time has come, as to a response without a body.
+# In a hook, the new body goes whole into the first chunk of the old one, and the rest is drained. Of a response that was
+# held what is kept is dropped and the new body appended, as to a response without a body.
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
@@ -157,6 +157,8 @@ cdef inline bint rewrite_headers(
     if body_expected and not _is_head(envoy):
         stream.new_body = text(entry.reply.body, length)
     stream.new_trailers = grpc
+    if held:
+        drain_body(envoy, BUFFERED_RESPONSE_BODY, get_body_size(envoy, BUFFERED_RESPONSE_BODY))
     if not stream.complete:
         stream.phase = REWRITING
     if stream.has_trailers:

@@ -67,6 +67,7 @@ cdef struct stream_t:
     bint response_ended  # its headers were all of it
     bint complete  # nothing of it is still to come
     bint has_trailers  # they came while it was held
+    bint cut  # some of its body is lost: it cannot pass as it was any more
     buffer_t new_body  # of a rewritten response, empty once it is sent
     bint new_trailers  # a rewritten response ends with trailers of its own
 

@@ -11,7 +11,9 @@ from tests.runtime.profiles import always, profile, response
 from tests.support import Behaviour, cluster, route
 
 CLUSTERS = {"http1": "upstream", "http2": "upstream-http2"}
-BUFFER = 32_768
+UPSTREAM_BUFFER = 32_768
+# What a listener for HTTP/2 clients needs: docs/explanation/runtime.md, "Clients with little room".
+CLIENT_BUFFER = 67_108_864
 LARGE = 100_000
 FORCED = b"fault filter abort: 503\n"
 OWN = b"ok\n"
@@ -142,7 +144,7 @@ def _fault(place: Place, kind: str, push: int) -> dict[str, Any]:
 
 
 def bootstrap(upstream_port: int, routes_file: Path, filter_file: Path) -> dict[str, Any]:
-    """Both clusters with the filter that `filter_file` halts, all buffers small."""
+    """Both clusters with the filter that `filter_file` halts."""
     config = with_routes_from(routes_file, upstream_port)
     resources = config["static_resources"]
     filters: Sequence[dict[str, Any]] = [discovered_filter(filter_file)]
@@ -150,6 +152,8 @@ def bootstrap(upstream_port: int, routes_file: Path, filter_file: Path) -> dict[
         cluster(upstream_port, name=name, http2=kind == "http2", filters=filters)
         for kind, name in CLUSTERS.items()
     ]
-    for each in [*resources["clusters"], *resources["listeners"]]:
-        each["per_connection_buffer_limit_bytes"] = BUFFER
+    for each in resources["clusters"]:
+        each["per_connection_buffer_limit_bytes"] = UPSTREAM_BUFFER
+    for each in resources["listeners"]:
+        each["per_connection_buffer_limit_bytes"] = CLIENT_BUFFER
     return config
