@@ -14,7 +14,7 @@ from tests.support import EnvoyProcess, Upstream, exchange, wait_until, wait_unt
 from .discovery import write_filter, write_routes
 from .profiles import faults
 from .soak.load import Load
-from .soak.scenario import CLUSTERS, PLACES, bootstrap, routes, upstream_paths
+from .soak.scenario import CLUSTERS, PLACES, SHARED, bootstrap, routes, upstream_paths
 
 PUSHES_A_SECOND = 20
 SECONDS_BETWEEN_HALTS = 7.0
@@ -82,7 +82,7 @@ def resident_bytes(pid: int) -> int:
 async def soak(
     envoy: EnvoyProcess, deliver: Push, halts: Path, seconds: float
 ) -> tuple[Load, int, list[int]]:
-    load = Load(envoy.address(), time.monotonic() + seconds)
+    load = Load(envoy.address(), envoy.address(SHARED), time.monotonic() + seconds)
     async with asyncio.TaskGroup() as group:
         group.create_task(load.run())
         group.create_task(halt_now_and_then(halts, load))

@@ -12,6 +12,9 @@ from tests.support import Behaviour, cluster, route
 
 CLUSTERS = {"http1": "upstream", "http2": "upstream-http2"}
 BUFFER = 32_768
+# Envoy crashes when other streams of a client's connection have filled it at the moment when a response is
+# let go: where connections are shared, the listener has to have room.
+SHARED, ROOM = "shared", 64 * 1024 * 1024
 LARGE = 100_000
 FORCED = b"fault filter abort: 503\n"
 OWN = b"ok\n"
@@ -142,7 +145,7 @@ def _fault(place: Place, kind: str, push: int) -> dict[str, Any]:
 
 
 def bootstrap(upstream_port: int, routes_file: Path, filter_file: Path) -> dict[str, Any]:
-    """Both clusters with the filter that `filter_file` halts, all buffers small."""
+    """Both clusters with the filter that `filter_file` halts, all buffers small but those of `SHARED`."""
     config = with_routes_from(routes_file, upstream_port)
     resources = config["static_resources"]
     filters: Sequence[dict[str, Any]] = [discovered_filter(filter_file)]
@@ -152,4 +155,6 @@ def bootstrap(upstream_port: int, routes_file: Path, filter_file: Path) -> dict[
     ]
     for each in [*resources["clusters"], *resources["listeners"]]:
         each["per_connection_buffer_limit_bytes"] = BUFFER
+    roomy = resources["listeners"][0] | {"name": SHARED, "per_connection_buffer_limit_bytes": ROOM}
+    resources["listeners"].append(roomy)
     return config
