@@ -29,8 +29,8 @@ GAUGES = [
     "http.http.downstream_rq_active",
     "http2.streams_active",
 ]
-# From the second quarter to the last it grew by 1.6 % in a minute, all of it before the middle.
-MEMORY = 1.04
+# From the second quarter to the last it grew by 1.6 % in a minute and 2.8 % in 40 s, little of it at the end.
+MEMORY = 1.05
 Push = Callable[[int], None]
 
 
@@ -138,6 +138,7 @@ def test_soak(tmp_path: Path, seconds: float, least: int) -> None:
     ):
         load, pushed, resident = asyncio.run(soak(envoy, deliver, filter_file, seconds))
         assert envoy.running
+        assert "envoy bug failure" not in envoy.log
         assert not load.wrong
         assert load.seen.total() >= least
         assert envoy.stat("http.http.rds.brownout.update_rejected") == 0
