@@ -14,7 +14,7 @@ from tests.support import EnvoyProcess, Upstream, exchange, wait_until, wait_unt
 from .discovery import write_filter, write_routes
 from .profiles import faults
 from .soak.load import Load
-from .soak.scenario import CLUSTERS, PLACES, bootstrap, routes, upstream_paths
+from .soak.scenario import CLUSTERS, PLACES, SHARED, bootstrap, routes, upstream_paths
 
 PUSHES_A_SECOND = 20
 SECONDS_BETWEEN_HALTS = 7.0
@@ -29,8 +29,8 @@ GAUGES = [
     "http.http.downstream_rq_active",
     "http2.streams_active",
 ]
-# From the second quarter to the last it grew by 1.6 % in a minute, all of it before the middle.
-MEMORY = 1.04
+# From the second quarter to the last it grew by 1.6 % in a minute and 2.8 % in 40 s, little of it at the end.
+MEMORY = 1.05
 Push = Callable[[int], None]
 
 
@@ -82,7 +82,7 @@ def resident_bytes(pid: int) -> int:
 async def soak(
     envoy: EnvoyProcess, deliver: Push, halts: Path, seconds: float
 ) -> tuple[Load, int, list[int]]:
-    load = Load(envoy.address(), time.monotonic() + seconds)
+    load = Load(envoy.address(), envoy.address(SHARED), time.monotonic() + seconds)
     async with asyncio.TaskGroup() as group:
         group.create_task(load.run())
         group.create_task(halt_now_and_then(halts, load))
@@ -138,6 +138,7 @@ def test_soak(tmp_path: Path, seconds: float, least: int) -> None:
     ):
         load, pushed, resident = asyncio.run(soak(envoy, deliver, filter_file, seconds))
         assert envoy.running
+        assert "envoy bug failure" not in envoy.log
         assert not load.wrong
         assert load.seen.total() >= least
         assert envoy.stat("http.http.rds.brownout.update_rejected") == 0

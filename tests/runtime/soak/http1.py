@@ -43,7 +43,7 @@ async def http1(address: Address, asks: list[Ask]) -> list[Answer]:
     try:
         for ask in asks:
             answers.append(await _http1(reader, writer, ask))
-            if not answers[-1].status or ask.upload is not None or ask.leave is not None:
+            if answers[-1].status <= 0 or ask.upload is not None or ask.leave is not None:
                 break
     finally:
         writer.close()
@@ -61,7 +61,10 @@ async def _http1(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ask
     if not await _ended(answer, ask.leave) and ask.leave is not None:
         answer.cancel()
         return Answer()
-    return await answer if await _ended(answer, PATIENCE) else Answer(HUNG)
+    if await _ended(answer, PATIENCE):
+        return await answer
+    answer.cancel()
+    return Answer(HUNG)
 
 
 async def _ended(answer: asyncio.Future[Answer], seconds: float | None) -> bool:

@@ -90,8 +90,11 @@ class Http2(asyncio.Protocol):
             stream.room.set()
 
     def data_received(self, data: bytes) -> None:
-        for event in self._h2.receive_data(data):
-            self._take(event)
+        try:
+            for event in self._h2.receive_data(data):
+                self._take(event)
+        except h2.exceptions.ProtocolError:  # such as a body of another length than announced
+            self._transport.abort()
         self._flush()
 
     def _flush(self) -> None:

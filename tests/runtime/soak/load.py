@@ -10,7 +10,7 @@ from .http1 import Address, Answer, Ask, http1
 from .http2 import Http2
 from .scenario import CLUSTERS, PLACES
 
-CONNECTIONS = {"http1": 20, "http2": 3}
+CONNECTIONS = {"http1": 18, "http2": 6, "shared http2": 3}
 STREAMS = 8
 ON_ONE_CONNECTION = 60
 EARLY = [name for name in PLACES if name.startswith("early")]
@@ -24,7 +24,8 @@ class Load:
     """Clients of both protocols that ask until the time is over.
 
     Attributes:
-        address: of Envoy's listener.
+        address: of the listener with small buffers.
+        shared: of the one for connections with several streams at a time.
         until: when to stop, by `time.monotonic()`.
         halts: grows when a halt begins and when it is over for good; what met an odd number, or two, may be
             the upstream's own.
@@ -34,6 +35,7 @@ class Load:
     """
 
     address: Address
+    shared: Address
     until: float
     halts: int = 0
     seen: Counter[Seen] = field(default_factory=Counter)
@@ -47,6 +49,8 @@ class Load:
                 group.create_task(self._over_http1())
             for _ in range(CONNECTIONS["http2"]):
                 group.create_task(self._over_http2())
+            for _ in range(CONNECTIONS["shared http2"]):
+                group.create_task(self._over_shared_http2())
 
     async def _over_http1(self) -> None:
         while time.monotonic() < self.until:
@@ -58,6 +62,15 @@ class Load:
         while time.monotonic() < self.until:
             connection = await Http2.connect(self.address)
             try:
+                while await self._ask(connection):
+                    pass
+            finally:
+                connection.close()
+
+    async def _over_shared_http2(self) -> None:
+        while time.monotonic() < self.until:
+            connection = await Http2.connect(self.shared)
+            try:
                 async with asyncio.TaskGroup() as group:
                     for _ in range(STREAMS):
                         group.create_task(self._stream(connection))
@@ -66,8 +79,14 @@ class Load:
 
     async def _stream(self, connection: Http2) -> None:
         for _ in range(ON_ONE_CONNECTION // STREAMS):
-            ask, halts = self._any(), self.halts
-            self._note("http2", ask, await connection.ask(ask), halts)
+            await self._ask(connection)
+
+    async def _ask(self, connection: Http2) -> bool:
+        """Ask something, and say whether nothing of it can be left on the connection."""
+        ask, halts = self._any(), self.halts
+        answer = await connection.ask(ask)
+        self._note("http2", ask, answer, halts)
+        return answer.status > 0 and ask.upload is None and ask.leave is None and random.random() < 0.9
 
     def _any(self) -> Ask:
         # When clients end or leave is in step with nothing that is held.
