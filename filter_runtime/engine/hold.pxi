@@ -12,6 +12,8 @@ cdef enum:
     # What Envoy's advice for edges (a listener's limit of 32 KiB) leaves for a body. The limit of the connection, which
     # streams of HTTP/2 and 3 share, cannot be asked for.
     ROOM = 28672
+    # Until a response that must not go on yet is looked at again.
+    AGAIN_NS = 2000000
 
 
 cdef int _hold(stream_t* stream, int64_t now, int64_t remaining) noexcept nogil:
@@ -110,8 +112,10 @@ cdef void _scheduled(void* envoy, const void* module, uint64_t event) noexcept n
     if stream == NULL or stream.phase != HOLDING:
         return
     due = event == EVENT_DUE or stream.cut
-    lower_gauge(envoy, stream.filter.held)
     status = stream.draw.status if due else stream.upstream_status
+    if due and not stream.complete and _is_futile(stream, status) and _look_again(stream):
+        return
+    lower_gauge(envoy, stream.filter.held)
     if (_deliver(stream, held=True) if due else _pass(stream, event)) != CONTINUE:
         return
     attempt_ends(stream)
@@ -121,6 +125,16 @@ cdef void _scheduled(void* envoy, const void* module, uint64_t event) noexcept n
         reset_stream(envoy, RESET_REFUSED, text(b"brownout_attempt_given_up", 25))
     else:
         continue_encoding(envoy)
+
+
+# A reset forgets the upstream's stream, so that has to be over: until then, or until the others are, the error waits.
+cdef bint _look_again(stream_t* stream) noexcept nogil:
+    if _forces(stream) and not stream.rule.behavior.override_upstream:
+        return False  # a reply of Envoy's own
+    _wait_for_commit()  # the timer has let go of the stream
+    stream.timer.deadline = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS
+    stream.timer.expires = False
+    return timer_arm(stream)
 
 
 # An error that the router would give up for another attempt's sake, and that must not go on: see attempts.pxd. Headers
