@@ -61,6 +61,7 @@ cdef extern from *:
     ENVOY(void, http_filter_continue_encoding)(void *envoy);
     ENVOY(void, http_filter_reset_stream)(void *envoy, int reason, ENVOY_TEXT details);
     ENVOY(bool, http_filter_get_attribute_string)(void *envoy, int attribute, ENVOY_TEXT *value);
+    ENVOY(bool, http_filter_get_attribute_int)(void *envoy, int attribute, uint64_t *value);
     ENVOY(void *, http_filter_scheduler_new)(void *envoy);
     ENVOY(void, http_filter_scheduler_commit)(void *scheduler, uint64_t event);
     ENVOY(void, http_filter_scheduler_delete)(void *scheduler);
@@ -100,6 +101,7 @@ cdef extern from *:
     void reset_stream "envoy_dynamic_module_callback_http_filter_reset_stream"(void*, int, buffer_t) noexcept nogil
     bint get_attribute "envoy_dynamic_module_callback_http_filter_get_attribute_string"(
         void*, int, buffer_t*) noexcept nogil
+    bint get_number "envoy_dynamic_module_callback_http_filter_get_attribute_int"(void*, int, uint64_t*) noexcept nogil
     void* scheduler_new "envoy_dynamic_module_callback_http_filter_scheduler_new"(void*) noexcept nogil
     void scheduler_commit "envoy_dynamic_module_callback_http_filter_scheduler_commit"(void*, uint64_t) noexcept nogil
     void scheduler_delete "envoy_dynamic_module_callback_http_filter_scheduler_delete"(void*) noexcept nogil
@@ -141,6 +143,7 @@ cdef enum:
 cdef enum:
     REQUEST_PATH = 0
     REQUEST_PROTOCOL = 10  # the client's: HTTP/1.0, HTTP/1.1, HTTP/2, HTTP/3
+    RESPONSE_CODE = 15  # a number; there once the router has taken a response
 
 # How a stream is reset: refused is a failure of the upstream's; the other would end the whole request.
 cdef enum:

@@ -1,7 +1,7 @@
 # While a response is held: what comes of it is kept, and it is let go when its time has come.
 #
 # Once a response is complete Envoy (1.38 to 1.40) is done with the upstream's stream, while the router still refers to
-# it. What would touch that stream is avoided:
+# it if the filter stands before it. What would touch that stream is avoided:
 # - The router resets it when the client's request has not ended; but Envoy forwards nothing of a request whose response
 #   is complete, so an end that comes during the hold is lost, and with it the reset. Such a response goes to the client
 #   as a reply of Envoy's own. If that cannot be (trailers, upgrades) it is let go when it is complete.
@@ -67,7 +67,12 @@ cdef inline bint _will_rewrite(const stream_t* stream) noexcept nogil:
 
 # Complete before the request has ended.
 cdef inline bint _is_stranded(const stream_t* stream) noexcept nogil:
-    return stream.complete and not stream.request_ended
+    return stream.complete and not stream.request_ended and _is_upstream(stream)
+
+
+cdef inline bint _is_upstream(const stream_t* stream) noexcept nogil:
+    cdef uint64_t code
+    return not get_number(stream.envoy, RESPONSE_CODE, &code)
 
 
 cdef inline bint _can_relay(const stream_t* stream) noexcept nogil:
@@ -81,9 +86,7 @@ cdef bint _is_too_much(const stream_t* stream) noexcept nogil:
     cdef size_t size = get_body_size(stream.envoy, BUFFERED_RESPONSE_BODY)
     if _will_rewrite(stream) and not is_grpc(stream.envoy):
         size = entry_of(stream).reply.body_length
-    if size > limit // 2:
-        return True
-    return size > ROOM and _is_multiplexed(stream)
+    return (size > limit // 2 or (size > ROOM and _is_multiplexed(stream))) and _is_upstream(stream)
 
 
 cdef inline bint _is_multiplexed(const stream_t* stream) noexcept nogil:

@@ -110,3 +110,18 @@ def test_what_may_be_too_much_is_let_go_when_it_is_complete(size: int, held: boo
         took = seconds(found["x-fault-actual-upstream"]) + seconds(found["x-fault-added-delay"])
         assert (took == pytest.approx(0.4, abs=1e-6)) is held
         assert envoy.stat("cluster.upstream.brownout.skipped_2xx") == (0 if held else 1)
+
+
+def test_nothing_is_too_much_in_downstream_position(version: str) -> None:
+    """There the router is done: the whole delay is kept."""
+    rule = always(200, "200ms")
+    with Upstream(default=Behaviour(size=40_000, trailers=TRAILERS)) as upstream:
+        config = static_bootstrap(upstream.port, routes=[route("/", rule)], position="downstream", http2=True)
+        config["static_resources"]["listeners"][0]["per_connection_buffer_limit_bytes"] = LIMIT
+        with EnvoyProcess(config, version=version) as envoy:
+            answer = exchange(envoy.address(), http2=True)
+            assert (len(answer.body), answer.complete) == (40_000, True)
+            found = faults(answer)
+            took = seconds(found["x-fault-actual-upstream"]) + seconds(found["x-fault-added-delay"])
+            assert took == pytest.approx(0.2, abs=1e-6)
+            assert envoy.stat("brownout.skipped_2xx") == 0

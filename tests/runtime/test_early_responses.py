@@ -216,6 +216,32 @@ def test_the_request_ends_while_its_early_answer_is_held(shape: str, rule: str, 
         upstream.wait_for(lambda server: server.open_streams == 0)
 
 
+def test_a_call_that_is_refused_early_keeps_its_status(version: str) -> None:
+    """gRPC: a status in the headers, while the client still sends."""
+    refused = Behaviour(
+        headers=(("content-type", "application/grpc"), ("grpc-status", "7"), ("grpc-message", "not you")),
+        body=b"",
+        early=True,
+    )
+    rule = always(200, "0.1s", upstream_protocol="http2")
+    with (
+        Upstream(default=refused) as upstream,
+        EnvoyProcess(
+            static_bootstrap(upstream.port, routes=[route("/", rule)], http2=True), version=version
+        ) as envoy,
+    ):
+        upload = Upload()
+        timer = threading.Timer(0.02, upload.end)
+        timer.start()
+        headers = [("content-type", "application/grpc"), ("te", "trailers")]
+        answer = exchange(envoy.address(), "POST", headers=headers, body=upload, http2=True)
+        timer.join()
+        told = [pair for pair in (*answer.headers, *answer.trailers) if pair[0].startswith("grpc-")]
+        assert (answer.status, sorted(told)) == (200, [("grpc-message", "not you"), ("grpc-status", "7")])
+        assert "x-fault-added-delay" in faults(answer)
+        envoy.wait_none("cluster.upstream.upstream_rq_active", "cluster.upstream.http2.streams_active")
+
+
 def test_an_upgraded_connection_that_closes_while_its_answer_is_held(version: str) -> None:
     """The upstream accepts the upgrade and leaves before the client knows: Envoy says so, and lives on."""
     routes = [route("/", always(200, "0.1s"), upgrade_configs=[{"upgrade_type": "websocket"}])]

@@ -127,6 +127,9 @@ bool CALLBACK(http_filter_get_attribute_string)(void *envoy, int attribute, text
     *value = (text){((stream *)envoy)->path, 1};
     return true;
 }
+bool CALLBACK(http_filter_get_attribute_int)(void *envoy, int attribute, uint64_t *value) {
+    return (void)envoy, (void)attribute, value == NULL;
+}
 const void *CALLBACK(get_most_specific_route_config)(void *envoy) { return ((stream *)envoy)->route; }
 void *CALLBACK(http_get_active_span)(void *envoy) { return (void)envoy, NULL; }
 void CALLBACK(http_span_set_tag)(void *span, text key, text value) { (void)span, (void)key, (void)value; }
