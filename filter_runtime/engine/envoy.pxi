@@ -8,9 +8,10 @@ from libc.stdlib cimport calloc, free
 
 from filter_runtime.engine.abi cimport (
     BUFFERED_RESPONSE_BODY, CONTINUE, LOG_ERROR, RECEIVED_RESPONSE_BODY, REQUEST_PROTOCOL, RESET_REFUSED,
-    RESPONSE_CODE, STOP, STOP_AND_DROP, STOP_AND_KEEP, TABLE_CAPSULE, TABLE_TAG, buffer_t, c_bool, continue_encoding, define_counter,
-    define_gauge, define_histogram, drain_body, envoy_log, get_attribute, get_body_size, get_buffer_limit, get_number,
-    reset_stream, route_config, scheduler_commit, scheduler_delete, scheduler_new, table_t, text, worker_index
+    RESPONSE_CODE, STOP, STOP_AND_DROP, STOP_AND_KEEP, TABLE_CAPSULE, TABLE_TAG, buffer_t, c_bool,
+    continue_encoding, define_counter, define_gauge, define_histogram, drain_body, envoy_log, get_attribute,
+    get_body_size, get_buffer_limit, get_number, reset_stream, route_config, scheduler_commit, scheduler_delete,
+    scheduler_new, table_t, text, worker_index
 )
 from filter_runtime.engine.attempts cimport attempt_begins, attempt_ends, has_rival
 from filter_runtime.engine.headers cimport add_to_response, add_to_span, describe, drop_fields, fields_t, survey
