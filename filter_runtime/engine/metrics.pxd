@@ -25,7 +25,7 @@ cdef enum:
 cdef enum:
     INJECTED  # by the status sent: a status other than the upstream's
     DELAYED  # by the status sent: held for a time
-    SKIPPED  # by the upstream's status: its delay left out, since the request had not ended
+    SKIPPED  # by the upstream's status: its delay left out or cut short, since Envoy would not survive it
     EXPIRED  # by the upstream's status: passed or let go because the fault had expired
     ERRORS  # by the upstream's status: passed because something failed in the filter
     CLASSED
