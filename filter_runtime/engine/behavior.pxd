@@ -27,6 +27,7 @@ cdef struct reply_t:
     size_t header_count
     bint has_content_type  # one of `headers` is a content-type
     bint has_grpc_status  # one of `headers` is a grpc-status
+    const header_t* grpc_message  # the one of `headers` that is a grpc-message, NULL when there is none
 
 # One entry of `responses[]`.
 cdef struct entry_t:
@@ -35,7 +36,7 @@ cdef struct entry_t:
     curve_t curve
     order_t order
     reply_t reply
-    char _end[16]  # 128 bytes: an index is an address by one shift
+    char _end[8]  # 128 bytes: an index is an address by one shift
 
 cdef struct behavior_t:
     int64_t references  # atomic

@@ -137,6 +137,9 @@ cdef int _lay_out_entry(arena_t* arena, entry_t* entry, tuple response, tuple re
             entry.reply.has_grpc_status = True
             if content.isdigit() and len(content) <= 3:
                 entry.grpc_status = int(content)
+    for i in range(len(reply[1])):
+        if reply[1][i][0].lower() == b"grpc-message":
+            entry.reply.grpc_message = headers + i
     entry.curve = curve_t(knots=knots, guide=guide, cells=cells)
     _fill_curve(knots, guide, cells, curve)
     order_for(&entry.order, response[1], lane_bits_for(response[1], seeded))

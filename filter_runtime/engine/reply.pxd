@@ -64,7 +64,7 @@ cdef inline bint send_reply(const stream_t* stream, const fields_t* fields, bint
         memcpy(headers + count, fields.items, fields.count * sizeof(header_t))
         count += fields.count
     if is_grpc(stream.envoy):
-        body = grpc_message(entry)
+        body = text(NULL, 0) if entry.reply.grpc_message != NULL else grpc_message(entry)
         if not entry.reply.has_grpc_status:
             headers[count].name = b"grpc-status"
             headers[count].name_length = 11

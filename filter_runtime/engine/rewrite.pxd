@@ -103,8 +103,13 @@ cdef inline size_t _percent_encode(char* out, buffer_t message) noexcept nogil:
 
 cdef inline void _set_grpc(void* envoy, int map, const entry_t* entry) noexcept nogil:
     cdef char encoded[3 * GRPC_MESSAGE]
-    cdef size_t length = _percent_encode(encoded, grpc_message(entry))
+    cdef const header_t* own = entry.reply.grpc_message
+    cdef size_t length
     _set_number(envoy, map, b"grpc-status", 11, entry.grpc_status)
+    if own != NULL:
+        set_header(envoy, map, text(b"grpc-message", 12), text(own.value, own.value_length))
+        return
+    length = _percent_encode(encoded, grpc_message(entry))
     if length:
         set_header(envoy, map, text(b"grpc-message", 12), text(encoded, length))
 
@@ -152,6 +157,8 @@ cdef inline bint rewrite_headers(
         _set_grpc(envoy, RESPONSE_HEADERS, entry)
     elif body_expected:
         _set_number(envoy, RESPONSE_HEADERS, b"content-length", 14, length)
+        if entry.reply.body_length and not entry.reply.has_content_type:
+            set_header(envoy, RESPONSE_HEADERS, text(b"content-type", 12), text(b"text/plain", 10))
     if with_fields:
         add_to_response(fields, envoy)
     if body_expected and not _is_head(envoy):

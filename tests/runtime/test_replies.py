@@ -34,10 +34,11 @@ ROUTES = [
     route("/cookies", local(200 + 3, body="x", headers=COOKIES)),
     route("/many", local(503, headers=MANY)),
     route("/large", local(503, body="x" * 500_000)),
-    route("/grpc-status", local(503, headers=[["Grpc-Status", "7"]])),
+    route("/grpc-status", local(503, headers=[["Grpc-Status", "7"], ["grpc-message", "not you"]])),
     route(
         "/grpc-status-rewritten",
-        local(503, headers=[["grpc-status", "7"]]) | {"override": "upstream_response"},
+        local(503, headers=[["grpc-status", "7"], ["grpc-message", "not you"]])
+        | {"override": "upstream_response"},
     ),
     route("/long-message", local(503, body="é" * 2000)),
 ]
@@ -206,9 +207,27 @@ def test_grpc_of_the_sampled_status_passes(address: tuple[str, int], way: str) -
 
 @pytest.mark.parametrize("path", ["/grpc-status", "/grpc-status-rewritten"])
 def test_a_configured_grpc_status_is_the_only_one(address: tuple[str, int], path: str) -> None:
-    """A `grpc-status` among the profile's headers replaces the standard code."""
+    """A `grpc-status` and a `grpc-message` among the profile's headers replace the standard ones."""
     answer = grpc(address, path)
-    assert {value for name, value in [*answer.headers, *answer.trailers] if name == "grpc-status"} == {"7"}
+    told = {pair for pair in (*answer.headers, *answer.trailers) if pair[0].startswith("grpc-")}
+    assert told == {("grpc-status", "7"), ("grpc-message", "not you")}
+
+
+@pytest.mark.parametrize("override", ["local_response", "upstream_response"])
+@pytest.mark.parametrize("latency", ["0s", "5ms"])
+@pytest.mark.parametrize(("status", "expected"), [(503, "text/plain"), (201, "text/plain"), (204, None)])
+def test_a_body_without_a_type_is_text(
+    override: str, latency: str, status: int, expected: str | None
+) -> None:
+    """A configured body has a content-type, however the status is forced."""
+    body = {} if status == 204 else {"body": "b"}
+    rule = profile(response(status, latency, headers=[["x-own", "1"]], **body), override=override)
+    with (
+        Upstream() as upstream,
+        EnvoyProcess(static_bootstrap(upstream.port, routes=[route("/", rule)])) as one,
+    ):
+        answer = exchange(one.address())
+    assert (answer.status, answer.header("content-type"), answer.header("x-own")) == (status, expected, "1")
 
 
 def test_a_grpc_message_is_encoded_and_bounded(address: tuple[str, int]) -> None:
