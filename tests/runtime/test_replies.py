@@ -220,7 +220,7 @@ def test_a_body_without_a_type_is_text(
     override: str, latency: str, status: int, expected: str | None
 ) -> None:
     """A configured body has a content-type, however the status is forced."""
-    body = {} if status == 204 else {"body": "b"}
+    body: dict[str, Any] = {} if status == 204 else {"body": "b"}
     rule = profile(response(status, latency, headers=[["x-own", "1"]], **body), override=override)
     with (
         Upstream() as upstream,
