@@ -241,8 +241,7 @@ class EnvoyProcess:
 
     def wait_none(self, *names: str) -> None:
         """Wait until counters or gauges are 0."""
-        for name in names:
-            wait_until(lambda name=name: self.stat(name) == 0, what=f"{name} == 0")  # type: ignore[misc]
+        wait_until(lambda: not any(map(self.stat, names)), what=f"none of {', '.join(names)}")
 
     def prometheus(self) -> str:
         """`/stats/prometheus`."""
