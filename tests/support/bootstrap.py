@@ -127,17 +127,18 @@ def static_bootstrap(
         upstream_port: loopback port of the upstream.
         routes: made by `route()`; by default one that matches everything.
         filter_config: the filter-level configuration; None: the filter is disabled unless a route enables it.
-        position: `upstream`, `downstream`, or `none` for an Envoy without the module.
+        position: `upstream` (the cluster's filters), `downstream` (the listener's, just before the router),
+            `both`, or `none` for an Envoy without the module.
         http2: whether Envoy speaks HTTP/2 to the upstream.
     """
     filters = [module_filter(filter_config)]
+    of_listener = filters if position in {"downstream", "both"} else ()
+    of_cluster = filters if position in {"upstream", "both"} else ()
     return {
         "node": {"id": "test", "cluster": "test"},
         "admin": {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}},
         "static_resources": {
-            "listeners": [listener(routes or [route()], filters=filters if position == "downstream" else ())],
-            "clusters": [
-                cluster(upstream_port, http2=http2, filters=filters if position == "upstream" else ())
-            ],
+            "listeners": [listener(routes or [route()], filters=of_listener)],
+            "clusters": [cluster(upstream_port, http2=http2, filters=of_cluster)],
         },
     }

@@ -2,9 +2,12 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 
+from tests.runtime.profiles import always
 from tests.support import (
     OLDER,
     REFERENCE,
@@ -13,6 +16,7 @@ from tests.support import (
     Upstream,
     client,
     exchange,
+    route,
     static_bootstrap,
 )
 
@@ -141,6 +145,22 @@ def test_refused_configuration() -> None:
     with EnvoyProcess({"no_such_field": 1}, wait="none") as envoy:
         assert envoy.wait_exit() == 1
         assert "no_such_field" in envoy.log
+
+
+@pytest.mark.parametrize("settles", [False, True])
+def test_what_is_left_is_noticed(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch, *, settles: bool
+) -> None:
+    """A request that the module still counts fails the test it was in, unless the test says that it may."""
+    monkeypatch.setattr("tests.support.envoy._SETTLE_SECONDS", 0.2)
+    gate = upstream.gate()
+    upstream["/kept"] = Behaviour(gate=gate)
+    noticed = pytest.raises(AssertionError, match="nothing held or in flight") if settles else nullcontext()
+    config = static_bootstrap(upstream.port, routes=[route("/", always(200))])
+    with noticed, ThreadPoolExecutor() as pool, EnvoyProcess(config, settles=settles) as envoy:
+        pool.submit(exchange, envoy.address(), path="/kept")
+        gate.wait_waiting(1)
+    gate.open()
 
 
 def test_death_is_noticed(upstream: Upstream) -> None:
