@@ -39,6 +39,12 @@ class Request:
             self.body += data[: _KEPT - len(self.body)]
 
 
+def filler_headers(size: int) -> Headers:
+    """Headers of about `size` bytes in all, none longer than 4 KiB."""
+    full, rest = divmod(size, 4096)
+    return (*((f"x-filler-{n}", "f" * 4080) for n in range(full)), ("x-filler-rest", "f" * rest))
+
+
 class Gate:
     """Holds requests until the test releases them."""
 
@@ -100,7 +106,15 @@ class Behaviour:
         gate: hold before the response headers until released.
         endless: after the body, send a 1 KiB piece every this many seconds until the peer leaves.
         echo: answer with JSON of the request (`method`, `target`, `headers`, `body_size`, `protocol`).
-        reset: `before` or `after` the response headers: cut the connection (HTTP/1) or reset the stream.
+        reset: `before` or `after` the response headers, or after `half` of the body: cut the connection
+            (HTTP/1) or reset the stream.
+        informational: a status below 200 that is sent first.
+        abandons: once it has answered a request that still runs, the upstream wants no more of it: it resets
+            the stream with NO_ERROR, or closes the connection (HTTP/1).
+        leaves: it says with its answer that the connection takes no further request (GOAWAY, or in HTTP/1
+            `connection: close`).
+        until_close: HTTP/1: no length, the connection's end ends the body.
+        half_close: HTTP/1: after the answer it closes its sending half, and goes on reading.
     """
 
     status: int = 200
@@ -116,6 +130,11 @@ class Behaviour:
     endless: float | None = None
     echo: bool = False
     reset: str | None = None
+    informational: int | None = None
+    abandons: bool = False
+    leaves: bool = False
+    until_close: bool = False
+    half_close: bool = False
 
     @classmethod
     def grpc(cls, message: bytes = b"", grpc_status: int = 0, delay: float = 0.0) -> Self:
@@ -148,6 +167,12 @@ class Exchange(Protocol):
 
     request: Request
 
+    async def send_informational(self, status: int) -> None:
+        """Send a response that precedes the real one."""
+
+    def prepare(self, behaviour: Behaviour) -> None:
+        """Make ready for how the connection shall end: `leaves`, `until_close`, `half_close`."""
+
     async def send_headers(self, status: int, headers: Headers, *, end: bool) -> None:
         """Send status and headers; `end` when neither body nor trailers follow."""
 
@@ -159,6 +184,9 @@ class Exchange(Protocol):
 
     def reset(self) -> None:
         """End it the hard way."""
+
+    def abandon(self) -> None:
+        """Want no more of the request."""
 
 
 async def perform(behaviour: Behaviour, exchange: Exchange) -> None:
@@ -177,22 +205,33 @@ async def perform(behaviour: Behaviour, exchange: Exchange) -> None:
 
 
 async def _respond(behaviour: Behaviour, exchange: Exchange) -> None:
+    exchange.prepare(behaviour)
+    if behaviour.informational:
+        await exchange.send_informational(behaviour.informational)
     request = exchange.request
     body = behaviour.content(request)
     open_ended = bool(behaviour.trailers) or behaviour.endless is not None
     bodiless = request.method == "HEAD" or behaviour.status in {204, 304}
     headers = behaviour.headers
-    if not (behaviour.chunked or open_ended or behaviour.status == 204):
+    if not (behaviour.chunked or behaviour.until_close or open_ended or behaviour.status == 204):
         headers += (("content-length", str(len(body))),)
     more = not bodiless and (body or open_ended or behaviour.reset)
     await exchange.send_headers(behaviour.status, headers, end=not more)
-    if not more:
-        return
-    if behaviour.pause:
-        await asyncio.sleep(behaviour.pause)
+    if more:
+        if behaviour.pause:
+            await asyncio.sleep(behaviour.pause)
+        await _send_body(behaviour, exchange, body)
+    if behaviour.abandons and not request.ended.is_set():
+        exchange.abandon()
+
+
+async def _send_body(behaviour: Behaviour, exchange: Exchange, body: bytes) -> None:
     if behaviour.reset:
+        if behaviour.reset == "half":
+            await exchange.send_data(body[: len(body) // 2], end=False)
         exchange.reset()
         return
+    open_ended = bool(behaviour.trailers) or behaviour.endless is not None
     await exchange.send_data(body, end=not open_ended)
     if behaviour.endless is not None:
         await _without_end(exchange.send_data, behaviour.endless)

@@ -113,6 +113,13 @@ def listener(
     }
 
 
+def manager_of(config: Mapping[str, Any], listener: int = 0) -> dict[str, Any]:
+    """The HTTP connection manager of a bootstrap's listener, to be changed."""
+    chain = config["static_resources"]["listeners"][listener]["filter_chains"][0]
+    manager: dict[str, Any] = chain["filters"][0]["typed_config"]
+    return manager
+
+
 def static_bootstrap(
     upstream_port: int,
     *,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import h11
 
-from .behaviour import Headers, Request, perform
+from .behaviour import Behaviour, Headers, Request, perform
 
 if TYPE_CHECKING:
     from .upstream import Upstream
@@ -25,6 +25,7 @@ class Http1Connection(asyncio.Protocol):
         self._lost = lost
         self._h11 = h11.Connection(h11.SERVER)
         self._task: asyncio.Task[None] | None = None
+        self._leaves = self._half_close = False
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -86,7 +87,9 @@ class Http1Connection(asyncio.Protocol):
         """Begin the next cycle once both sides are done with this one."""
         if self._task or self._transport.is_closing():
             return
-        if self._h11.our_state is h11.MUST_CLOSE:
+        if self._half_close:
+            self._transport.write_eof()
+        elif self._h11.our_state is h11.MUST_CLOSE:
             self._transport.close()
         elif self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
             self._h11.start_next_cycle()
@@ -97,8 +100,20 @@ class Http1Connection(asyncio.Protocol):
         if data := self._h11.send(event):
             self._transport.write(data)
 
+    def prepare(self, behaviour: Behaviour) -> None:
+        """Decide how the connection ends."""
+        self._leaves, self._half_close = behaviour.leaves, behaviour.half_close
+        if behaviour.until_close:
+            self._h11.their_http_version = b"1.0"  # for h11 the peer knows no chunks then
+
+    async def send_informational(self, status: int) -> None:
+        """Send a response that precedes the real one."""
+        await self._send(h11.InformationalResponse(status_code=status, headers=[]))
+
     async def send_headers(self, status: int, headers: Headers, *, end: bool) -> None:
         """Send status and headers."""
+        if self._leaves:
+            headers += (("connection", "close"),)
         await self._send(h11.Response(status_code=status, headers=list(headers)))
         if end:
             await self._send(h11.EndOfMessage())
@@ -115,5 +130,12 @@ class Http1Connection(asyncio.Protocol):
         await self._send(h11.EndOfMessage(headers=list(trailers)))
 
     def reset(self) -> None:
-        """Cut the connection."""
-        self._transport.abort()
+        """Cut the connection once what was sent is out of this process."""
+        if self._transport.get_write_buffer_size():
+            self._transport.close()
+        else:
+            self._transport.abort()
+
+    def abandon(self) -> None:
+        """Close the connection."""
+        self._transport.close()

@@ -9,8 +9,9 @@ import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions
+from hyperframe.frame import GoAwayFrame
 
-from .behaviour import Headers, Request, perform
+from .behaviour import Behaviour, Headers, Request, perform
 
 if TYPE_CHECKING:
     from .upstream import Upstream
@@ -63,6 +64,10 @@ class Http2Connection(asyncio.Protocol):
         if (data := self.h2.data_to_send()) and not self._transport.is_closing():
             self._transport.write(data)
 
+    def go_away(self) -> None:
+        """Take no further stream; those that there are go on (h2 itself would end them)."""
+        self._transport.write(GoAwayFrame(0, last_stream_id=max(self._streams)).serialize())
+
     async def drained(self) -> None:
         """Wait until the transport takes more."""
         await self._writable.wait()
@@ -109,6 +114,16 @@ class _Stream:
         self._connection = connection
         self._h2 = connection.h2
 
+    def prepare(self, behaviour: Behaviour) -> None:
+        """Say goodbye, if that is wanted."""
+        if behaviour.leaves:
+            self._connection.go_away()
+
+    async def send_informational(self, status: int) -> None:
+        """Send a response that precedes the real one."""
+        self._h2.send_headers(self.number, [(":status", str(status))])
+        self._connection.flush()
+
     async def send_headers(self, status: int, headers: Headers, *, end: bool) -> None:
         """Send status and headers."""
         self._h2.send_headers(self.number, [(":status", str(status)), *headers], end_stream=end)
@@ -138,10 +153,14 @@ class _Stream:
         self._h2.send_headers(self.number, list(trailers), end_stream=True)
         self._connection.flush()
 
-    def reset(self) -> None:
+    def reset(self, code: h2.errors.ErrorCodes = h2.errors.ErrorCodes.INTERNAL_ERROR) -> None:
         """Reset the stream."""
-        self._h2.reset_stream(self.number, h2.errors.ErrorCodes.INTERNAL_ERROR)
+        self._h2.reset_stream(self.number, code)
         self._connection.flush()
+
+    def abandon(self) -> None:
+        """Reset the stream without complaint: the answer stands (RFC 9113, 8.1)."""
+        self.reset(h2.errors.ErrorCodes.NO_ERROR)
 
 
 def _request(headers: Iterable[tuple[str | bytes, str | bytes]]) -> Request:

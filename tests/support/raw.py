@@ -17,13 +17,22 @@ _WINDOW = 16 * 1024 * 1024
 
 @dataclass
 class RawResponse:
-    """A response, nothing left out or interpreted; `complete` says whether it came to its regular end."""
+    """A response, nothing left out or interpreted.
+
+    Attributes:
+        status: 0 when no response came.
+        complete: whether it came to its regular end.
+        informational: the statuses below 200 that preceded it.
+        reset: the code with which the peer reset the stream (HTTP/2).
+    """
 
     status: int = 0
     headers: Pairs = field(default_factory=list)
     body: bytearray = field(default_factory=bytearray)
     trailers: Pairs = field(default_factory=list)
     complete: bool = False
+    informational: list[int] = field(default_factory=list)
+    reset: int | None = None
 
     def header(self, name: str) -> str | None:
         """The first value of a header."""
@@ -115,6 +124,8 @@ def _http1(
     while not response.complete and (event := http.receive()):
         if isinstance(event, h11.Response):
             response.status, response.headers = event.status_code, _pairs(event.headers)
+        elif isinstance(event, h11.InformationalResponse):
+            response.informational.append(event.status_code)
         elif isinstance(event, h11.Data):
             response.body += event.data
         elif isinstance(event, h11.EndOfMessage):
@@ -168,15 +179,25 @@ def _http2(connection: socket.socket, headers: Pairs, body: bytes | Iterable[byt
     return response
 
 
-def _take(http: h2.connection.H2Connection, event: h2.events.Event, response: RawResponse) -> bool:
-    """Add an event to the response; say whether it was the last."""
-    if isinstance(event, h2.events.ResponseReceived):
+def absorb(event: h2.events.Event, response: RawResponse) -> bool:
+    """Add an HTTP/2 event to the response that it belongs to; say whether it was the last."""
+    if isinstance(event, h2.events.InformationalResponseReceived):
+        response.informational.append(int(str(event.headers[0][1])))
+    elif isinstance(event, h2.events.ResponseReceived):
         pseudo, *plain = ((str(name), str(value)) for name, value in event.headers)
         response.status, response.headers = int(pseudo[1]), plain
     elif isinstance(event, h2.events.DataReceived):
         response.body += event.data
-        http.acknowledge_received_data(event.flow_controlled_length, 1)
     elif isinstance(event, h2.events.TrailersReceived):
         response.trailers = [(str(name), str(value)) for name, value in event.headers]
+    elif isinstance(event, h2.events.StreamReset):
+        response.reset = event.error_code
     response.complete = response.complete or isinstance(event, h2.events.StreamEnded)
     return response.complete or isinstance(event, h2.events.StreamReset | h2.events.ConnectionTerminated)
+
+
+def _take(http: h2.connection.H2Connection, event: h2.events.Event, response: RawResponse) -> bool:
+    """`absorb`, and make room for more."""
+    if isinstance(event, h2.events.DataReceived):
+        http.acknowledge_received_data(event.flow_controlled_length, 1)
+    return absorb(event, response)
