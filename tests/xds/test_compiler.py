@@ -4,7 +4,14 @@ import time
 from typing import Any
 
 import pytest
+from envoy_data_plane.envoy.config.cluster.v3 import Cluster
+from envoy_data_plane.envoy.config.listener.v3 import Listener
 from envoy_data_plane.envoy.config.route.v3 import RouteConfiguration
+from envoy_data_plane.envoy.extensions.filters.network.http_connection_manager.v3 import (
+    HttpConnectionManager,
+    HttpFilter,
+)
+from envoy_data_plane.envoy.extensions.upstreams.http.v3 import HttpProtocolOptions
 from envoy_data_plane.google.protobuf import Any as Packed
 
 from brownout.domain import Endpoint, Fleet
@@ -111,6 +118,41 @@ def test_only_what_is_used(compile_: Compilation) -> None:
     assert sorted(snapshot[CDS].names) == ["a", "dns"]
     assert sorted(snapshot[EDS].names) == ["a"]
     assert sorted(snapshot.routed) == ["a", "dns"]
+
+
+def _listener_filters(listener: Listener) -> list[HttpFilter]:
+    packed = listener.filter_chains[0].filters[0].typed_config
+    assert packed is not None
+    return HttpConnectionManager.parse(packed.value).http_filters
+
+
+def _cluster_filters(cluster: Cluster) -> list[HttpFilter]:
+    (packed,) = cluster.typed_extension_protocol_options.values()
+    return HttpProtocolOptions.parse(packed.value).http_filters
+
+
+@pytest.mark.parametrize("protocol", ["http1", "http2"])
+def test_the_filter_is_in_every_listener_and_cluster(compile_: Compilation, protocol: str) -> None:
+    """The same filter, disabled and discovered, stands directly before each router and each codec."""
+    program = compile_(
+        gateway(listeners=("one", "two")), upstream("a", protocol=protocol), endpoint("x", "a")
+    )
+    snapshot = program.snapshot(program.target(NODE), halted=False)
+    listeners = [Listener.parse(Packed.parse(snapshot[LDS][name].body).value) for name in snapshot[LDS].names]
+    (cluster,) = (Cluster.parse(Packed.parse(snapshot[CDS][name].body).value) for name in snapshot[CDS].names)
+    chains = [*map(_listener_filters, listeners), _cluster_filters(cluster)]
+    router, codec = "envoy.filters.http.router", "envoy.filters.http.upstream_codec"
+    assert [[each.name for each in chain] for chain in chains] == [
+        ["brownout", router],
+        ["brownout", router],
+        ["brownout", codec],
+    ]
+    first = chains[0][0]
+    assert first.disabled
+    assert first.config_discovery is not None
+    assert first.config_discovery.default_config is not None
+    assert all(chain[0] == first for chain in chains)
+    assert [each.per_connection_buffer_limit_bytes for each in listeners] == [None, None]
 
 
 def test_only_faults_that_inject(compile_: Compilation) -> None:

@@ -21,6 +21,8 @@ from envoy_data_plane.envoy.config.endpoint.v3 import (
     LbEndpoint,
     LocalityLbEndpoints,
 )
+from envoy_data_plane.envoy.extensions.filters.http.upstream_codec.v3 import UpstreamCodec
+from envoy_data_plane.envoy.extensions.filters.network.http_connection_manager.v3 import HttpFilter
 from envoy_data_plane.envoy.extensions.transport_sockets.tls.v3 import (
     CertificateValidationContext,
     CommonTlsContext,
@@ -38,10 +40,12 @@ from envoy_data_plane.envoy.type.matcher.v3 import StringMatcher
 from brownout.domain import Host, Upstream, UpstreamTls
 from xds_server.resource_set import Resource
 from xds_server.resources.common import address, any_of, data_source, duration, over_ads, packed
-from xds_server.resources.extension import cluster_filters
+from xds_server.resources.extension import disabled_filter
 
 _CLUSTER_TYPE = "envoy.config.cluster.v3.Cluster"
 _ASSIGNMENT_TYPE = "envoy.config.endpoint.v3.ClusterLoadAssignment"
+_CODEC = "envoy.filters.http.upstream_codec"
+_CODEC_TYPE = "envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec"
 _OPTIONS_TYPE = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 _TLS_TYPE = "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
 
@@ -93,7 +97,8 @@ def _http(upstream: Upstream) -> HttpProtocolOptions:
         explicit = HttpProtocolOptionsExplicitHttpConfig(
             http_protocol_options=Http1ProtocolOptions(enable_trailers=True)
         )
-    return HttpProtocolOptions(explicit_http_config=explicit, http_filters=list(cluster_filters()))
+    codec = HttpFilter(name=_CODEC, typed_config=any_of(_CODEC_TYPE, UpstreamCodec()))
+    return HttpProtocolOptions(explicit_http_config=explicit, http_filters=[disabled_filter(), codec])
 
 
 def _circuit_breakers(upstream: Upstream) -> CircuitBreakers:

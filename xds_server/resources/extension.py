@@ -1,4 +1,4 @@
-"""The filter: in every cluster, configured by ECDS, and per route where there is a fault."""
+"""The filter: in every listener and cluster, configured by ECDS, and per route where there is a fault."""
 
 from functools import cache
 from typing import Final
@@ -9,7 +9,6 @@ from envoy_data_plane.envoy.extensions.filters.http.dynamic_modules.v3 import (
     DynamicModuleFilter,
     DynamicModuleFilterPerRoute,
 )
-from envoy_data_plane.envoy.extensions.filters.http.upstream_codec.v3 import UpstreamCodec
 from envoy_data_plane.envoy.extensions.filters.network.http_connection_manager.v3 import HttpFilter
 from envoy_data_plane.google.protobuf import Any, StringValue
 
@@ -20,7 +19,6 @@ from xds_server.resources.common import NAME, TYPE_URL, any_of, over_ads, packed
 _PACKAGE = "envoy.extensions.filters.http"
 FILTER_TYPE: Final = f"{_PACKAGE}.dynamic_modules.v3.DynamicModuleFilter"
 PER_ROUTE_TYPE: Final = f"{_PACKAGE}.dynamic_modules.v3.DynamicModuleFilterPerRoute"
-_CODEC_TYPE = f"{_PACKAGE}.upstream_codec.v3.UpstreamCodec"
 _EXTENSION_TYPE = "envoy.config.core.v3.TypedExtensionConfig"
 
 
@@ -50,12 +48,12 @@ def _per_route() -> bytes:
 
 
 @cache
-def cluster_filters() -> tuple[HttpFilter, ...]:
-    """Return the HTTP filters of every cluster: ours, disabled and configured by ECDS, then the codec.
+def disabled_filter() -> HttpFilter:
+    """Return the filter as it stands in every listener and every cluster: disabled, configured by ECDS.
 
-    A route's own configuration enables the filter there, so that adding a fault changes no cluster. With the
-    default configuration a cluster works before, and without, the first ECDS response; it says nothing of a
-    halt, since a cluster may come while the fleet is halted.
+    A route's own configuration enables both, so that adding a fault changes neither. With the default
+    configuration a listener or a cluster works before, and without, the first ECDS response; it says nothing
+    of a halt, since it may come while the fleet is halted.
     """
     source = ExtensionConfigSource(
         config_source=over_ads(),
@@ -63,12 +61,7 @@ def cluster_filters() -> tuple[HttpFilter, ...]:
         apply_default_config_without_warming=True,
         type_urls=[TYPE_URL + FILTER_TYPE],
     )
-    return (
-        HttpFilter(name=NAME, config_discovery=source, disabled=True),
-        HttpFilter(
-            name="envoy.filters.http.upstream_codec", typed_config=any_of(_CODEC_TYPE, UpstreamCodec())
-        ),
-    )
+    return HttpFilter(name=NAME, config_discovery=source, disabled=True)
 
 
 def extension(config: str) -> Resource:

@@ -21,29 +21,27 @@ from envoy_data_plane.envoy.extensions.transport_sockets.tls.v3 import (
 from brownout.domain import Listener, ListenerTls
 from xds_server.resource_set import Resource
 from xds_server.resources.common import NAME, address, any_of, data_source, over_ads, packed
+from xds_server.resources.extension import disabled_filter
 
 _LISTENER_TYPE = "envoy.config.listener.v3.Listener"
 _MANAGER = "http_connection_manager"
 _MANAGER_TYPE = f"envoy.extensions.filters.network.{_MANAGER}.v3.HttpConnectionManager"
 _ROUTER_TYPE = "envoy.extensions.filters.http.router.v3.Router"
-# HTTP/2 clients need room for all their streams at once: see docs/explanation/runtime.md.
-_BUFFER_LIMIT = 64 * 1024 * 1024
 _TLS_TYPE = "envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"
 
 
 def listener(entry: Listener) -> Resource:
-    """Return the LDS resource of a listener: HTTP/1 and HTTP/2, all routes by RDS, the router as only filter.
+    """Return the LDS resource of a listener: HTTP/1 and HTTP/2, all routes by RDS, our filter and the router.
 
     Its statistics are `http.<name>.…`. Nothing here limits what a backend may do: bodies stream, upgrades to
     websocket pass, HTTP/1 trailers are kept.
     """
+    router = HttpFilter(name="envoy.filters.http.router", typed_config=any_of(_ROUTER_TYPE, Router()))
     manager = HttpConnectionManager(
         stat_prefix=entry.name,
         codec_type=HttpConnectionManagerCodecType.AUTO,
         rds=Rds(config_source=over_ads(), route_config_name=NAME),
-        http_filters=[
-            HttpFilter(name="envoy.filters.http.router", typed_config=any_of(_ROUTER_TYPE, Router()))
-        ],
+        http_filters=[disabled_filter(), router],
         use_remote_address=True,
         http_protocol_options=Http1ProtocolOptions(enable_trailers=True),
         upgrade_configs=[HttpConnectionManagerUpgradeConfig(upgrade_type="websocket")],
@@ -57,7 +55,6 @@ def listener(entry: Listener) -> Resource:
     message = EnvoyListener(
         name=entry.name,
         address=address(entry.address, entry.port),
-        per_connection_buffer_limit_bytes=_BUFFER_LIMIT,
         filter_chains=[chain],
     )
     return Resource.of(entry.name, packed(_LISTENER_TYPE, bytes(message)))

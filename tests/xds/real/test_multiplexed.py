@@ -47,7 +47,7 @@ def ask_and_read_late(port: int, held: Upstream) -> dict[int, int]:
 
 
 async def test_a_shared_connection_that_is_backed_up(stage: Stage, one: Upstream) -> None:
-    """Every response arrives whole, and Envoy, which crashes there with its usual buffers, lives."""
+    """Every response arrives whole, through a listener with Envoy's usual buffers."""
     one["/slow/large"] = Behaviour(size=SIZE)
     await stage.world.commit(
         gateway(port=stage.listen),
