@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from brownout.ports import Convergence, NodeEvent, NodeStatus
 from xds_server.absent import Absent
+from xds_server.connected import ConnectedNode, Session
 from xds_server.hub import Hub
 from xds_server.options import Options
-from xds_server.standing import Standing, Standpoint
+from xds_server.standing import Standing
 
 _log = logging.getLogger(__name__)
 
@@ -22,25 +23,15 @@ _BACKLOG = 4096
 """Events that a reader may be behind before it misses the oldest."""
 
 
-class Session(Standpoint, Protocol):
-    """A stream, as the registry sees it."""
-
-    def follow(self, changed: Callable[[], None]) -> None:
-        """Call `changed` from now on when the node may stand otherwise than before."""
-
-    def status(self) -> NodeStatus:
-        """Return the node's state."""
-
-    @property
-    def fleet(self) -> str:
-        """Its fleet."""
-
-
-_NOBODY: Final[Standing[Session]] = Standing()
+_NOBODY: Final[Standing[ConnectedNode]] = Standing()
 
 
 class Registry:
-    """Implements `brownout.ports.FleetStatus`. A node with two streams is listed twice: it is two Envoys."""
+    """Implements `brownout.ports.FleetStatus`.
+
+    A node with two aggregated streams is listed twice: it is two Envoys. An Envoy that does not aggregate has
+    a stream for its listeners and another for its clusters: those of one id are one node.
+    """
 
     def __init__(
         self,
@@ -52,7 +43,9 @@ class Registry:
         self._hub = hub
         self._options = options
         self._now = now
-        self._standings: dict[str, Standing[Session]] = {}
+        self._standings: dict[str, Standing[ConnectedNode]] = {}
+        self._nodes: dict[Session, ConnectedNode] = {}
+        self._by_id: dict[tuple[str, str], ConnectedNode] = {}
         self._departed = Absent()
         self._refused = Absent()
         self._readers: set[asyncio.Queue[NodeEvent]] = set()
@@ -91,17 +84,27 @@ class Registry:
 
     def sessions(self, fleet: str) -> list[Session]:
         """Return the streams of a fleet's nodes."""
-        return list(self._standings.get(fleet, ()))
+        return [session for node in self._standings.get(fleet, ()) for session in node]
 
     def enter(self, session: Session) -> None:
         """Note a new stream."""
-        standing = self._standings.setdefault(session.fleet, Standing())
-        standing.add(session)
-        session.follow(partial(standing.changed, session))
         status = session.status()
         self._departed.drop(status)
         self._refused.drop(status)
+        standing = self._standings.setdefault(session.fleet, Standing())
+        node = self._nodes[session] = self._node(session, status)
+        node.add(session)
+        session.follow(partial(standing.changed, node))
+        if len(node) > 1:
+            standing.changed(node)
+            return
+        standing.add(node)
         self.tell("connected", [session])
+
+    def _node(self, session: Session, status: NodeStatus) -> ConnectedNode:
+        if session.aggregated:
+            return ConnectedNode()
+        return self._by_id.setdefault((status.fleet, status.id), ConnectedNode())
 
     def refuse(self, node: NodeStatus) -> None:
         """Note a node that is kept out. It tries again and again: only what is new is told and logged."""
@@ -117,24 +120,36 @@ class Registry:
 
     def leave(self, session: Session) -> None:
         """Note the end of a stream."""
-        others = self._standings[session.fleet]
-        others.remove(session)
-        if not others:
-            del self._standings[session.fleet]
+        standing, node = self._standings[session.fleet], self._nodes.pop(session)
         status = replace(session.status(), connected=False, since=self._now())
+        node.remove(session)
+        if node:
+            standing.changed(node)
+        else:
+            self._remove(session, status, node)
         if status.refused is not None:
             self.refuse(status)
             return
-        if all(each.status().id != status.id for each in others):
+        if node:
+            return
+        if all(each.status().id != status.id for each in standing):
             self._departed.note(status, self._now())
         self._forget()
         self._emit("disconnected", status)
 
+    def _remove(self, session: Session, status: NodeStatus, node: ConnectedNode) -> None:
+        standing = self._standings[status.fleet]
+        standing.remove(node)
+        if not standing:
+            del self._standings[status.fleet]
+        if not session.aggregated:
+            del self._by_id[status.fleet, status.id]
+
     def tell(self, kind: EventKind, sessions: Iterable[Session]) -> None:
-        """Tell the readers that something happened to nodes."""
+        """Tell the readers that something happened to the nodes of these streams."""
         if self._readers:
-            for session in sessions:
-                self._emit(kind, session.status())
+            for node in dict.fromkeys(self._nodes[session] for session in sessions if session in self._nodes):
+                self._emit(kind, node.status())
 
     def _emit(self, kind: EventKind, status: NodeStatus) -> None:
         for queue in self._readers:

@@ -25,9 +25,11 @@ from xds_server.transport import Context, GrpcTransport
 
 _log = logging.getLogger(__name__)
 
+_AGGREGATED = "envoy.service.discovery.v3.AggregatedDiscoveryService"
 _SERVICES = {
-    "envoy.service.discovery.v3.AggregatedDiscoveryService": "AggregatedResources",
-    # An Envoy of a `filter` fleet asks by this one: its only ADS may be another control plane's.
+    _AGGREGATED: "AggregatedResources",
+    # An Envoy of a `filter` fleet asks by this one, for its listeners and for its clusters: its only ADS may
+    # be another control plane's.
     "envoy.service.extension.v3.ExtensionConfigDiscoveryService": "ExtensionConfigs",
 }
 _STOPPING = "the server is shutting down"
@@ -90,10 +92,12 @@ class XdsServer:
             TlsError: The TLS material cannot be used.
         """
         server = grpc.aio.server(options=self._options.channel_arguments())
-        sotw = grpc.stream_stream_rpc_method_handler(self._sotw)
-        delta = grpc.stream_stream_rpc_method_handler(self._delta)
         for service, resources in _SERVICES.items():
-            methods = {f"Stream{resources}": sotw, f"Delta{resources}": delta}
+            aggregated = service == _AGGREGATED
+            methods = {
+                f"Stream{resources}": self._handler(delta=False, aggregated=aggregated),
+                f"Delta{resources}": self._handler(delta=True, aggregated=aggregated),
+            }
             server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, methods),))
         where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
@@ -152,26 +156,28 @@ class XdsServer:
 
     # -- streams
 
-    async def _sotw(self, _requests: object, context: Context) -> None:
-        await self._stream(context, delta=False)
+    def _handler(self, *, delta: bool, aggregated: bool) -> grpc.RpcMethodHandler:
+        async def stream(_requests: object, context: Context) -> None:
+            await self._stream(context, delta=delta, aggregated=aggregated)
 
-    async def _delta(self, _requests: object, context: Context) -> None:
-        await self._stream(context, delta=True)
+        return grpc.stream_stream_rpc_method_handler(stream)
 
-    async def _stream(self, context: Context, *, delta: bool) -> None:
+    async def _stream(self, context: Context, *, delta: bool, aggregated: bool) -> None:
         transport = GrpcTransport(context)
         connection = Connection(transport, self._metrics, self._nonce)
         self._connections.add(connection)
         self._metrics.streams[delta].inc()
         try:
-            await self._serve(connection, transport, delta=delta)
+            await self._serve(connection, transport, delta=delta, aggregated=aggregated)
         except StreamEnd as end:
             await context.abort(end.code, end.details)
         finally:
             self._connections.discard(connection)
             self._metrics.streams[delta].dec()
 
-    async def _serve(self, connection: Connection, transport: GrpcTransport, *, delta: bool) -> None:
+    async def _serve(
+        self, connection: Connection, transport: GrpcTransport, *, delta: bool, aggregated: bool
+    ) -> None:
         if self._stopping:
             raise StreamEnd(grpc.StatusCode.UNAVAILABLE, _STOPPING)
         if not self._hub.loaded:
@@ -187,7 +193,8 @@ class XdsServer:
             self._metrics.refused.inc()
             self.status.refuse(node.refused(why))
             raise StreamEnd(grpc.StatusCode.PERMISSION_DENIED, why)
-        session = Session(node, names, self._hub.channel(node.fleet), connection, delta=delta)
+        channel = self._hub.channel(node.fleet)
+        session = Session(node, names, channel, connection, delta=delta, aggregated=aggregated)
         self._hub.join(session)
         self.status.enter(session)
         try:

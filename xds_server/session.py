@@ -49,9 +49,10 @@ class Session:
         names: What its certificate says; None without one.
         snapshot: What it should have; the hub sets it.
         channel: Its fleet.
+        aggregated: Whether it is the Envoy's only stream.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a stream has that many sides
         self,
         node: Node,
         names: CertificateNames | None,
@@ -59,12 +60,14 @@ class Session:
         stream: Stream,
         *,
         delta: bool,
+        aggregated: bool = True,
     ) -> None:
         self.node = node
         self.names = names
         self.snapshot = Snapshot()
         self.channel = channel
         self.delta = delta
+        self.aggregated = aggregated
         self._stream = stream
         self._changed: Callable[[], None] = _nobody_follows
         self._refused: str | None = None

@@ -21,7 +21,9 @@ from envoy_data_plane.google.rpc import Status
 
 from xds_server.types import BY_URL, EDS, TypeInfo
 
-SERVICE = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
+AGGREGATED = ("envoy.service.discovery.v3.AggregatedDiscoveryService", "AggregatedResources")
+EXTENSIONS = ("envoy.service.extension.v3.ExtensionConfigDiscoveryService", "ExtensionConfigs")
+SERVICE = f"/{AGGREGATED[0]}/"
 QUIET = 0.25
 """Seconds in which nothing must arrive; what is due arrives within milliseconds."""
 PATIENCE = 10.0
@@ -289,14 +291,15 @@ class Clients:
         fleet: str = "edge",
         node: Node | None = None,
         options: Mapping[str, int] | None = None,
+        service: tuple[str, str] = AGGREGATED,
     ) -> AsyncIterator[Client]:
         """Open a connection with one stream."""
         arguments = {"grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1} | dict(
             options or {}
         )
         async with grpc.aio.insecure_channel(self.target, options=list(arguments.items())) as channel:
-            method = "DeltaAggregatedResources" if delta else "StreamAggregatedResources"
-            call = channel.stream_stream(SERVICE + method)()
+            name, resources = service
+            call = channel.stream_stream(f"/{name}/{'Delta' if delta else 'Stream'}{resources}")()
             try:
                 yield Client(call, node or Node(id=node_id, cluster=fleet), delta=delta)
             finally:

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from brownout.ports import FleetStatus, NodeEvent  # noqa: TC001 (for annotations)
 from brownout.profile import load_route_config
-from tests.xds.client import Client, Clients, eventually
+from tests.xds.client import AGGREGATED, EXTENSIONS, Client, Clients, eventually
 from tests.xds.test_changes import subscribe
 from tests.xds.world import SLOW, World, endpoint, profile, upstream
 from xds_server import Options, XdsServer
@@ -73,6 +73,64 @@ async def test_an_envoy_that_starts_has_not_converged(client: Client, server: Xd
         assert server.status.converged("edge").current == 0
     await client.get(RDS, "brownout")
     await eventually(lambda: server.status.converged("edge").converged)
+
+
+async def test_an_envoy_with_two_streams(
+    clients: Clients, world: World, delta: bool, server: XdsServer
+) -> None:
+    """An Envoy that asks for its listeners and for its clusters apart is one node, as far as both are."""
+    status = server.status
+    told: list[tuple[str, str]] = []
+    listener = asyncio.create_task(_listen(server, told))
+    await asyncio.sleep(0)
+    async with clients.open(delta=delta, service=EXTENSIONS) as one:
+        await one.get(ECDS, "brownout")
+        async with clients.open(delta=delta, service=EXTENSIONS) as two:
+            await two.ask(ECDS, "brownout")
+            pending = await two.recv(ECDS)
+            (node,) = status.nodes()
+            assert node.id == "n1"
+            assert node.acknowledged.keys() == {"ecds"}
+            reached = status.converged("edge")
+            assert (reached.nodes, reached.current) == (1, 0)
+            await two.nack(pending, "odd")
+            await eventually(lambda: status.converged("edge").rejecting == 1)
+            (node,) = status.nodes()
+            assert node.rejected["ecds"].text == "odd"
+
+            before = world.catalog.revision
+            await world.commit(halts=["edge"])
+            await one.next(ECDS)
+            pending = await two.recv(ECDS)
+            assert status.converged("edge").current == 0
+            await two.ack(pending)
+            await eventually(lambda: status.converged("edge").converged)
+            (node,) = status.nodes()
+            assert node.acknowledged["ecds"].revision == before + 1
+        await eventually(lambda: len(status.sessions("edge")) == 1)
+        (node,) = status.nodes()
+        assert node.connected
+    await eventually(lambda: not status.nodes()[0].connected)
+    assert len(status.nodes()) == 1
+    await eventually(lambda: ("disconnected", "n1") in told)
+    assert [kind for kind, _ in told].count("connected") == 1
+    listener.cancel()
+
+
+@pytest.mark.parametrize("service", [AGGREGATED, EXTENSIONS])
+async def test_two_envoys(
+    clients: Clients, world: World, delta: bool, server: XdsServer, service: tuple[str, str]
+) -> None:
+    """Two aggregated streams of one id are two Envoys, listed twice; so are streams of two ids."""
+    other = "n1" if service == AGGREGATED else "n2"
+    async with (
+        clients.open(delta=delta, service=service) as one,
+        clients.open(delta=delta, service=service, node_id=other) as two,
+    ):
+        for client in (one, two):
+            await client.get(ECDS, "brownout")
+        await eventually(lambda: server.status.converged("edge").current == 2)
+        assert [each.id for each in server.status.nodes()] == ["n1", other]
 
 
 async def test_nodes_that_left(clients: Clients, world: World, delta: bool, server: XdsServer) -> None:
