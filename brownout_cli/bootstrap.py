@@ -94,14 +94,17 @@ def bootstrap(  # noqa: PLR0913 - an Envoy has that many sides
     elif mode == "routes":
         dynamic |= {"cds_config": _ADS}
         routes = {"rds": {"config_source": _ADS, "route_config_name": "brownout"}}
-        static["listeners"] = [http_listener(example.listen, routes)]
+        static["listeners"] = [http_listener(example.listen, routes, module_filter(_ADS, disabled=True))]
     else:
-        # A stream of its own: an Envoy has one ADS, which may be another control plane's, and Envoy (1.40 and
-        # older) crashes on a static cluster whose filter asks for ADS, which it makes after such clusters.
+        # Streams of its own, one for listeners and one for clusters: an Envoy has one ADS, which may be
+        # another control plane's, and Envoy (1.40 and older) crashes on a static cluster whose filter asks
+        # for ADS, which it makes after such clusters.
         dynamic = {}
         source = {"api_config_source": server, "resource_api_version": "V3"}
-        static["listeners"] = [http_listener(example.listen, {"route_config": _all_to("upstream")})]
-        static["clusters"].append(cluster("upstream", example.upstream, module_filter(source)))
+        everywhere = module_filter(source, disabled=False)
+        to_upstream = {"route_config": _all_to("upstream")}
+        static["listeners"] = [http_listener(example.listen, to_upstream, everywhere)]
+        static["clusters"].append(cluster("upstream", example.upstream, everywhere))
     result: dict[str, Any] = {"node": node.as_dict()}
     if dynamic:
         result["dynamic_resources"] = dynamic

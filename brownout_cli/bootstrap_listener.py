@@ -11,16 +11,19 @@ _OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 _MODULE_FILTER = f"{_FILTERS}.dynamic_modules.v3.DynamicModuleFilter"
 
 
-def module_filter(source: dict[str, Any]) -> dict[str, Any]:
-    """The filter `brownout`, configured by ECDS.
+def module_filter(source: dict[str, Any], *, disabled: bool) -> dict[str, Any]:
+    """The filter `brownout`, configured by ECDS: the same for a connection manager and for a cluster.
 
-    Its default injects nothing and is used at once, so that an absent control plane costs nothing.
+    Its default injects nothing and is used at once, so that an absent control plane costs nothing. It says
+    nothing of a halt, since a listener or a cluster may come while the fleet is halted.
 
     Args:
         source: the ConfigSource.
+        disabled: whether it is created only for routes that have a configuration for it.
     """
     return {
         "name": "brownout",
+        **({"disabled": True} if disabled else {}),
         "config_discovery": {
             "config_source": source,
             "type_urls": [_MODULE_FILTER],
@@ -33,29 +36,25 @@ def module_filter(source: dict[str, Any]) -> dict[str, Any]:
                     "metrics_namespace": "brownout",
                 },
                 "filter_name": "brownout",
-                "filter_config": {
-                    "@type": f"{_TYPE}google.protobuf.StringValue",
-                    "value": '{"endpoints":[]}',
-                },
             },
         },
     }
 
 
-def http_listener(listen: Address, routes: dict[str, Any]) -> dict[str, Any]:
-    """A plain HTTP listener.
+def http_listener(listen: Address, routes: dict[str, Any], http_filter: dict[str, Any]) -> dict[str, Any]:
+    """A plain HTTP listener with an HTTP filter before the router.
 
     Args:
         listen: where.
         routes: the connection manager's `rds` or `route_config`.
+        http_filter: the filter.
     """
+    router = {"name": "envoy.filters.http.router", "typed_config": {"@type": f"{_FILTERS}.router.v3.Router"}}
     manager = {
         "@type": _TYPE + _MANAGER,
         "stat_prefix": "http",
         **routes,
-        "http_filters": [
-            {"name": "envoy.filters.http.router", "typed_config": {"@type": f"{_FILTERS}.router.v3.Router"}}
-        ],
+        "http_filters": [http_filter, router],
     }
     return {
         "name": "http",
@@ -67,7 +66,7 @@ def http_listener(listen: Address, routes: dict[str, Any]) -> dict[str, Any]:
 
 
 def cluster(name: str, host: Address, http_filter: dict[str, Any]) -> dict[str, Any]:
-    """An HTTP/1 cluster of one host with an HTTP filter of its own."""
+    """An HTTP/1 cluster of one host with an HTTP filter before the codec."""
     codec = {"@type": f"{_FILTERS}.upstream_codec.v3.UpstreamCodec"}
     endpoint = {"address": {"socket_address": {"address": host.host, "port_value": host.port}}}
     return {

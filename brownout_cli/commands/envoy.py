@@ -120,6 +120,9 @@ def print_bootstrap(
 def _write_yaml(config: dict[str, Any]) -> None:
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = False
+    yaml.width = 1000
+    # Each part is written out, so that it can be copied alone.
+    yaml.representer.ignore_aliases = lambda _: True
     yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # ruamel hints None
     yaml.dump(config, sys.stdout)
 

@@ -67,6 +67,30 @@ def test_node_is_sent_once_per_stream(mode: str) -> None:
     assert '"set_node_on_first_message_only": true' in json.dumps(printed("--mode", mode))
 
 
+@pytest.mark.parametrize(("mode", "disabled"), [("routes", True), ("filter", False)])
+def test_the_filter_is_in_both_places(mode: str, disabled: bool) -> None:
+    """The example's listener has the filter before the router, and its cluster (if any) before the codec.
+
+    Both entries are the same. Only a filter that routes enable is disabled.
+    """
+    resources = printed("--mode", mode)["static_resources"]
+    manager = resources["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
+    chains = [manager["http_filters"]]
+    for cluster in resources["clusters"][1:]:
+        (options,) = cluster["typed_extension_protocol_options"].values()
+        chains.append(options["http_filters"])
+    names = [["brownout", f"envoy.filters.http.{last}"] for last in ("router", "upstream_codec")]
+    assert [[each["name"] for each in chain] for chain in chains] == names[: 1 if mode == "routes" else 2]
+    assert all(chain[0] == chains[0][0] for chain in chains)
+    assert chains[0][0].get("disabled", False) is disabled
+
+
+def test_yaml_can_be_copied_in_parts() -> None:
+    """No part of the YAML is an alias of another."""
+    for mode in MODES:
+        assert "&id" not in brownout("bootstrap", "--fleet", "edge", *XDS, "--mode", mode).stdout
+
+
 def test_a_place_that_is_left_out() -> None:
     """A zone that is not given is none, and no sub-zone becomes it."""
     assert printed("--locality", "eu//rack-7")["node"]["locality"] == {"region": "eu", "sub_zone": "rack-7"}

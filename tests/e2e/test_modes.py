@@ -6,9 +6,21 @@ from typing import Any
 import pytest
 
 from brownout_cli.addresses import Address
-from brownout_cli.bootstrap import Example
+from brownout_cli.bootstrap import Example, NodeIdentity, bootstrap
 from tests.e2e.stack import constant
-from tests.support import OLDER, REFERENCE, ServerProcess, Upstream, exchange, wait_until
+from tests.support import (
+    OLDER,
+    REFERENCE,
+    EnvoyProcess,
+    ServerProcess,
+    Upstream,
+    cluster,
+    exchange,
+    free_port,
+    route,
+    wait_until,
+)
+from tests.support.bootstrap import manager_of
 
 LOOPBACK = "127.0.0.1"
 PROFILES = [{"name": "down", "spec": constant((503, "5ms"))}]
@@ -51,6 +63,30 @@ def test_filter_refuses_what_has_no_meaning(tmp_path: Path) -> None:
         answer = server.http.put("fleets/legacy/endpoints/pay", json=document)
         assert answer.status_code == 422
         assert {error["path"] for error in answer.json()["errors"]} == {"upstream", "timeout", "retry"}
+
+
+@pytest.mark.parametrize("version", [REFERENCE, *OLDER])
+def test_a_route_enables_the_listeners_filter(version: str) -> None:
+    """Mode `routes`: a listener without a control plane serves, and a route's fault enables its filter.
+
+    Here it is alone, before a cluster without the filter.
+    """
+    node = NodeIdentity(id="n1", fleet="inner")
+    with Upstream() as upstream:
+        config = bootstrap(
+            node, [Address(LOOPBACK, free_port())], mode="routes", example=example(upstream)
+        ) | {"admin": {"address": {"socket_address": {"address": LOOPBACK, "port_value": 0}}}}
+        del config["dynamic_resources"]["cds_config"]
+        config["static_resources"]["clusters"].append(cluster(upstream.port))
+        manager = manager_of(config)
+        del manager["rds"]
+        routes = [route("/pay", constant((503, "5ms"))), route()]
+        hosts = [{"name": "all", "domains": ["*"], "routes": routes}]
+        manager["route_config"] = {"name": "brownout", "virtual_hosts": hosts}
+        with EnvoyProcess(config, version=version) as envoy:
+            assert exchange(envoy.address(), "GET", "/pay").header("x-fault-status") == "503"
+            answer = exchange(envoy.address(), "GET", "/")
+            assert (answer.status, answer.header("x-fault-status")) == (200, None)
 
 
 def test_routes(tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 import asyncio
 from contextlib import AsyncExitStack
 
+import pytest
+
 from brownout.domain import Fleet
 from brownout_cli.addresses import Address
 from brownout_cli.bootstrap import Example
-from tests.support import Behaviour, Upstream, free_port
+from tests.support import OLDER, REFERENCE, Behaviour, Upstream, free_port
 from tests.xds.client import eventually
 from tests.xds.real.conftest import Stage
 from tests.xds.real.load import get
@@ -74,19 +76,28 @@ async def test_filter(stage: Stage, one: Upstream) -> None:
         assert node.acknowledged.keys() == {"ecds"}
 
 
-async def test_filter_without_control_plane(stage: Stage, one: Upstream) -> None:
-    """Mode `filter`: an Envoy that starts while the control plane is absent serves, and is served later."""
+@pytest.mark.parametrize("version", [REFERENCE, *OLDER])
+async def test_filter_without_control_plane(stage: Stage, one: Upstream, version: str) -> None:
+    """Mode `filter`: an Envoy that starts while the control plane is absent serves, and is served later.
+
+    Its listeners and its clusters ask each by a stream of their own, both are served, and it is one node.
+    """
     example = Example(Address("127.0.0.1", stage.listen), Address("127.0.0.1", one.port))
     await stage.server.stop(0.1)
-    async with stage.envoy(mode="filter", example=example):
+    async with stage.envoy(mode="filter", example=example, process={"version": version}) as envoy:
         answer = await get(f"http://127.0.0.1:{stage.listen}/slow")
         assert (answer.status_code, answer.text) == (200, "one")
         stage.world.change(_fleet("filter"), profile(spec=SLOW), endpoint("slow", upstream=..., fault=FAULT))
         stage.server = XdsServer()
         await stage.server.start("127.0.0.1", stage.xds.port)
         stage.server.publish(stage.world.catalog)
+        await eventually(lambda: len(stage.server.status.sessions("edge")) == 2, 20)
         await stage.converged()
+        assert stage.server.status.converged("edge").nodes == 1
         assert "x-fault-status" in (await get(f"http://127.0.0.1:{stage.listen}/slow")).headers
+        for place in ("http_filter", "upstream_http_filter"):
+            name = f"extension_config_discovery.{place}.brownout.update_success"
+            assert await asyncio.to_thread(envoy.stat, name) == 1
 
 
 async def test_targeting(stage: Stage, one: Upstream) -> None:
