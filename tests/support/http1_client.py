@@ -1,5 +1,6 @@
 """An HTTP/1.1 client that leaves every byte to the test: pipelining, half requests, pauses in reading."""
 
+import select
 import socket
 import struct
 from collections.abc import Iterable
@@ -64,6 +65,10 @@ class Http1Client:
         """Exactly so many bytes, fewer only at the connection's end."""
         self._fill(count)
         return self._taken(count)
+
+    def readable(self, seconds: float) -> bool:
+        """Whether something comes within so many seconds."""
+        return bool(select.select([self._socket], [], [], seconds)[0])
 
     def read_once(self, most: int = _RECEIVE) -> int:
         """Take what there is from the socket, and say how many bytes; they are still to be read."""

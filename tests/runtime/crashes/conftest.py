@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from .survivors import POSITIONS, Envoys
+pytest.register_assert_rewrite("tests.runtime.crashes.survivors")
+
+from .survivors import POSITIONS, Envoys  # noqa: E402 - once its assertions explain themselves
 
 
 @pytest.fixture(params=POSITIONS)

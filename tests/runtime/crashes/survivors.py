@@ -14,6 +14,7 @@ POSITIONS = ("upstream", "downstream", "both")
 GRPC = [("content-type", "application/grpc"), ("te", "trailers")]
 EMPTY_MESSAGE = b"\0\0\0\0\0"
 FAULT_TEXT = b"fault filter abort: 503\n"
+FILLER = b"0123456789abcdef"  # what the upstream fills a body of a given size with
 TRAILERS = (("x-end", "1"), ("x-other", "2"))
 HOLD = "60ms"
 LATER = "150ms"
@@ -96,15 +97,13 @@ class Outcome:
         assert got == (self.status, len(self.body), True, self.trailers)
         assert answer.body == self.body
         if self.delay is not None:
-            assert added(answer) >= seconds(self.delay) - 1e-6
+            assert taken(answer) >= seconds(self.delay) - 1e-6
 
 
-def added(answer: RawResponse) -> float:
-    """How long a response took with its delay, by its own account; 0 if it was not delayed."""
+def taken(answer: RawResponse) -> float:
+    """Seconds that a response took with its delay, by its own account."""
     found = faults(answer)
-    if "x-fault-added-delay" not in found:
-        return 0.0
-    return seconds(found["x-fault-actual-upstream"]) + seconds(found["x-fault-added-delay"])
+    return seconds(found["x-fault-actual-upstream"]) + seconds(found.get("x-fault-added-delay", "0s"))
 
 
 def promised(position: str, *, alone: bool = True) -> str | None:

@@ -30,6 +30,7 @@ from tests.support.certificates import Authority
 from .survivors import (
     EMPTY_MESSAGE,
     FAULT_TEXT,
+    FILLER,
     GRPC,
     HOLD,
     PACE,
@@ -59,7 +60,6 @@ class Case:
 
 
 TRAILING = Behaviour(trailers=TRAILERS)
-FILLER = b"0123456789abcdef"
 CASES = {
     "body": Case(Behaviour(body=b"hello"), always(200, HOLD), Outcome(body=b"hello")),
     "large": Case(Behaviour(size=320_000), always(200, HOLD), Outcome(body=FILLER * 20_000)),
@@ -93,7 +93,7 @@ def upstream() -> Iterator[Upstream]:
 
 
 def beside_a_download(
-    envoy: EnvoyProcess, client: Http2Client, name: str, position: str, path: str = "/big", size: int = BIG
+    envoy: EnvoyProcess, client: Http2Client, name: str, position: str, *, path: str = "/big", size: int = BIG
 ) -> None:
     """The download is stuck, a response is held, its time comes, the client does not read; then it does."""
     case = CASES[name]
