@@ -40,7 +40,7 @@ class Http1Client:
     """
 
     def __init__(
-        self, address: tuple[str, int], *, receive_buffer: int | None = None, timeout: float = 30.0
+        self, address: tuple[str, int], *, receive_buffer: int | None = None, timeout: float = 15.0
     ) -> None:
         self._socket = connect(address, receive_buffer=receive_buffer, timeout=timeout)
         self._unread = bytearray()

@@ -64,7 +64,7 @@ class Http2Client:
         grants: bool = True,
         tls: ssl.SSLContext | None = None,
         receive_buffer: int | None = None,
-        timeout: float = 30.0,
+        timeout: float = 15.0,
     ) -> None:
         self.answers: dict[int, RawResponse] = {}
         self.ended = False
