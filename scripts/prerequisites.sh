@@ -42,4 +42,15 @@ for name in names:
             sys.exit(0)
 sys.exit(1)
 PY
+# The tests alone use it, so nothing else waits for it.
+if ! command -v h2load >/dev/null 2>&1; then
+    how="apt-get install nghttp2-client"
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        { apt-get install -qq -y --no-install-recommends nghttp2-client ||
+            { apt-get update -qq && apt-get install -qq -y --no-install-recommends nghttp2-client; }
+        } >/dev/null 2>&1
+    fi
+    command -v h2load >/dev/null 2>&1 ||
+        printf 'missing for the tests: h2load\n    get it: %s\n' "$how" >&2
+fi
 exit $missing
