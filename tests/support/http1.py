@@ -137,5 +137,5 @@ class Http1Connection(asyncio.Protocol):
             self._transport.abort()
 
     def abandon(self) -> None:
-        """Close the connection."""
-        self._transport.close()
+        """Close the sending half, and read what still comes: to close at once could lose the answer."""
+        self._transport.write_eof()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .upstream import Upstream
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_LAST_STREAM = 2**31 - 1
 _WINDOW = 16 * 1024 * 1024
 
 
@@ -65,8 +66,8 @@ class Http2Connection(asyncio.Protocol):
             self._transport.write(data)
 
     def go_away(self) -> None:
-        """Take no further stream; those that there are go on (h2 itself would end them)."""
-        self._transport.write(GoAwayFrame(0, last_stream_id=max(self._streams)).serialize())
+        """Take no further stream; those that there are, or are on their way, go on (not so in h2)."""
+        self._transport.write(GoAwayFrame(0, last_stream_id=_LAST_STREAM).serialize())
 
     async def drained(self) -> None:
         """Wait until the transport takes more."""

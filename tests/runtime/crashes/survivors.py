@@ -16,8 +16,8 @@ EMPTY_MESSAGE = b"\0\0\0\0\0"
 FAULT_TEXT = b"fault filter abort: 503\n"
 FILLER = b"0123456789abcdef"  # what the upstream fills a body of a given size with
 TRAILERS = (("x-end", "1"), ("x-other", "2"))
-HOLD = "60ms"
-LATER = "150ms"
+HOLD = "40ms"
+LATER = "100ms"
 PACE = route("/pace", always(200, LATER))
 _MOMENT = 1.0
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.profiles import always, faults, profile, response
+from tests.runtime.profiles import always, faults, profile, response, seconds
 from tests.support import (
     EnvoyProcess,
     Http1Client,
@@ -111,7 +111,7 @@ def test_a_delayed_tunnel(envoys: Envoys, server: TunnelServer, position: str, k
                 answer = client.answer(method)
                 assert answer.status == status
                 if promised(position, alone=False):
-                    assert taken(answer) >= 0.06 - 1e-6
+                    assert taken(answer) >= seconds(HOLD) - 1e-6
                 else:
                     assert "x-fault-added-delay" not in faults(answer)
                     assert cluster_counter(envoy, "skipped_upgrade") > 0
