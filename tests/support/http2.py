@@ -9,6 +9,7 @@ import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions
+import h2.settings
 from hyperframe.frame import GoAwayFrame
 
 from .behaviour import Behaviour, Headers, Request, perform
@@ -34,7 +35,8 @@ class Http2Connection(asyncio.Protocol):
         self.h2 = h2.connection.H2Connection(
             h2.config.H2Configuration(client_side=False, header_encoding="latin-1")
         )
-        self.h2.local_settings.max_concurrent_streams = 100_000
+        many = {h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 100_000}
+        self.h2.local_settings = h2.settings.Settings(client=False, initial_values=many)
         self.h2.initiate_connection()
         self.h2.increment_flow_control_window(_WINDOW)
         self.flush()

@@ -39,7 +39,6 @@ from .survivors import (
     Outcome,
     promised,
     wait_due,
-    wait_held,
 )
 
 BIG = 8 * 1024 * 1024
@@ -93,16 +92,23 @@ def upstream() -> Iterator[Upstream]:
 
 
 def beside_a_download(
-    envoy: EnvoyProcess, client: Http2Client, name: str, position: str, *, path: str = "/big", size: int = BIG
+    envoy: EnvoyProcess,
+    client: Http2Client,
+    upstream: Upstream,
+    position: str,
+    name: str,
+    *,
+    path: str = "/big",
+    size: int = BIG,
 ) -> None:
     """The download is stuck, a response is held, its time comes, the client does not read; then it does."""
     case = CASES[name]
+    asked = upstream.counts[f"/{name}"]
     big = client.request(path=path)
     envoy.wait_stat("cluster.upstream.upstream_flow_control_paused_reading_total")
     sent = {"headers": GRPC, "body": EMPTY_MESSAGE} if case.grpc else {}
     small = client.request("POST" if case.grpc else "GET", f"/{name}", **sent)  # type: ignore[arg-type]
-    if promised(position, alone=case.alone):
-        wait_held(envoy)
+    upstream.wait_for(lambda server: server.counts[f"/{name}"] > asked)
     wait_due(envoy)
     answer = client.answer(small)
     assert len(client.answer(big).body) == size
@@ -122,7 +128,7 @@ def test_a_response_beside_an_unread_download(
         ) as client,
     ):
         envoy.admin("/reset_counters", method="POST")
-        beside_a_download(envoy, client, name, position)
+        beside_a_download(envoy, client, upstream, position, name)
 
 
 def test_a_tls_client(
@@ -158,7 +164,7 @@ def test_a_tls_client(
             envoy.address("https"), connection_window=WIDE, stream_window=WIDE, tls=trust, receive_buffer=4096
         ) as client,
     ):
-        beside_a_download(envoy, client, "body", position)
+        beside_a_download(envoy, client, upstream, position, "body")
 
 
 def test_a_window_and_a_listener_of_many_mebibytes(envoys: Envoys, upstream: Upstream, position: str) -> None:
@@ -171,7 +177,7 @@ def test_a_window_and_a_listener_of_many_mebibytes(envoys: Envoys, upstream: Ups
             envoy.address(), connection_window=WIDE, stream_window=WIDE, receive_buffer=4096
         ) as client,
     ):
-        beside_a_download(envoy, client, "body", position, path="/huge", size=12 * BIG)
+        beside_a_download(envoy, client, upstream, position, "body", path="/huge", size=12 * BIG)
 
 
 @pytest.mark.parametrize("trailers", [(), TRAILERS], ids=["plain", "trailers"])
