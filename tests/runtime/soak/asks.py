@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from .answers import HUNG, Answer, Tally
 from .places import CHANGING, COMING, PLACES, STABLE, Place
-from .shapes import Shape, random_shape
+from .shapes import MOST, Shape, hard_shape, random_shape
 
 Address = tuple[str, int]
 PATIENCE = 60.0
 UPLOADS = (1000, 20_000, 61_000, 300_000)
+_LARGE = 3  # with less the kernel's buffers take it all
 OFTEN = [name for name in PLACES if name not in {"leave", "redirect"}]
 
 
@@ -102,6 +103,8 @@ class Run:
             shape = Shape(size=rng.choice((3, 5000, 40_000)), tail=rng.choice((0, 20)))
             return Ask("GET", rng.choice(STABLE), "redirect", shape, leave=leave, rough=rough)
         name = rng.choice(OFTEN)
+        if rng.random() < 0.3:
+            return Ask("GET", kind, name, hard_shape(rng), leave=leave, rough=rough)
         upload = rng.choice(UPLOADS) if bodies and PLACES[name].uploads and rng.random() < 0.15 else 0
         return Ask(
             method="POST" if upload else "HEAD" if rng.random() < 0.03 else "GET",
@@ -114,13 +117,22 @@ class Run:
             rough=rough,
         )
 
+    def backlog(self, rng: random.Random, listener: str, number: int) -> list[Ask]:
+        """Large answers, which fill a connection that nobody reads, and small ones that are held then."""
+        kinds, rough = rng.choices(STABLE, k=number + _LARGE), listener in {CHANGING, COMING}
+        names = ["delay"] * _LARGE + rng.choices(("late", "late", "retry", "mixed", "percent"), k=number)
+        shapes = [Shape(size=MOST)] * _LARGE + [
+            Shape(size=5, tail=rng.choice((0, 20))) for _ in range(number)
+        ]
+        return [Ask("GET", *ask, rough=rough) for ask in zip(kinds, names, shapes, strict=True)]
+
     def judge(self, client: str, ask: Ask, answer: Answer, halts: int) -> None:
         """Count an answer, and complain if it may not come; `halts` as it was when the request was sent."""
         if ask.leave is not None and not answer.status:
             self.tally.leave(client)
             return
         self.tally.count(client, ask.name, answer.status)
-        if client == "http2" and not answer.status and ask.may_be_early:
+        if client.startswith("http2") and not answer.status and ask.may_be_early:
             return
         halted = halts % 2 == 1 or halts != self.halts
         if answer.status == HUNG or not ask.place.allows(

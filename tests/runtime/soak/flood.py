@@ -43,7 +43,7 @@ class _Load:
     number: int
     connections: int
     streams: int
-    options: tuple[str, ...]
+    options: tuple[str, ...] = ()
 
     @property
     def config(self) -> Place:
@@ -85,7 +85,7 @@ class _Load:
 def _load(rng: random.Random) -> _Load:
     """Mostly small bodies in many streams; then what fills buffers and connections."""
     cluster = rng.choice(CHEAP)
-    if rng.random() < 0.75:
+    if rng.random() < 0.65:
         http1 = rng.random() < 0.35
         return _Load(
             place=rng.choice(("pass", "brief", "brief", "delay", "mixed", "rewrite")),
@@ -96,6 +96,8 @@ def _load(rng: random.Random) -> _Load:
             streams=rng.choice((1, 4)) if http1 else rng.choice((4, 10)),
             options=("--h1",) if http1 else (),
         )
+    if rng.random() < 0.5:  # what backs up the connection of a client that is never done
+        return _Load("late", cluster, SIZES[-1], number=1500, connections=10, streams=20)
     windows = ("-w", str(rng.choice((14, 16, 20, 30))), "-W", str(rng.choice((16, 20, 30))))
     return _Load(
         place=rng.choice(("late", "late", "delay", "mixed", "rewrite")),

@@ -36,20 +36,24 @@ class Http2(asyncio.Protocol):
 
     Args:
         rng: decides about windows, and when reading pauses.
+        wide: whether windows are larger than all that the peer may send.
     """
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, *, wide: bool = False) -> None:
         self._rng = rng
+        self._wide = wide
         self._pauses = rng.choice((0.0, 0.0, 0.02, 0.2))
         self._pauses_left = _MOST_PAUSES
         self._streams: dict[int, _Stream] = {}
         self._h2 = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="latin-1"))
 
     @classmethod
-    async def connect(cls, address: Address, rng: random.Random) -> "Http2":
+    async def connect(cls, address: Address, rng: random.Random, *, wide: bool = False) -> "Http2":
         """Open a connection."""
-        sock = await connected(address, window=rng.choice((0, 0, 0, 4096, 65_536)))
-        _, connection = await asyncio.get_running_loop().create_connection(lambda: cls(rng), sock=sock)
+        sock = await connected(address, window=65_536 if wide else rng.choice((0, 0, 0, 4096, 65_536)))
+        _, connection = await asyncio.get_running_loop().create_connection(
+            lambda: cls(rng, wide=wide), sock=sock
+        )
         return connection
 
     @property
@@ -102,12 +106,12 @@ class Http2(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        window = self._rng.choice(_WINDOWS)
+        window = _WINDOWS[-1] if self._wide else self._rng.choice(_WINDOWS)
         self._h2.local_settings = h2.settings.Settings(
             client=True, initial_values={_SETTING.INITIAL_WINDOW_SIZE: window, _SETTING.ENABLE_PUSH: 0}
         )
         self._h2.initiate_connection()
-        if more := self._rng.choice(_CONNECTION_WINDOWS):
+        if more := _WINDOWS[-1] if self._wide else self._rng.choice(_CONNECTION_WINDOWS):
             self._h2.increment_flow_control_window(more)
         self._flush()
         loop = asyncio.get_running_loop()
@@ -135,8 +139,13 @@ class Http2(asyncio.Protocol):
         self._flush()
         if self._pauses_left and self._rng.random() < self._pauses and not self.closed:
             self._pauses_left -= 1
+            self.pause(self._rng.uniform(0, 0.2))
+
+    def pause(self, seconds: float) -> None:
+        """Read nothing for a time."""
+        if not self.closed:
             self._transport.pause_reading()
-            asyncio.get_running_loop().call_later(self._rng.uniform(0, 0.2), self._resume)
+            asyncio.get_running_loop().call_later(seconds, self._resume)
 
     def _resume(self) -> None:
         if not self.closed:
@@ -183,9 +192,10 @@ async def client(run: Run, number: int) -> None:
     while run.going:
         listener = run.listener(rng)
         with suppress(ConnectionError):
-            connection = await Http2.connect(run.addresses[listener], rng)
+            backs_up = rng.random() < 0.1
+            connection = await Http2.connect(run.addresses[listener], rng, wide=backs_up)
             try:
-                await _use(run, rng, connection, listener)
+                await (_back_up if backs_up else _use)(run, rng, connection, listener)
             finally:
                 connection.close(rudely=rng.random() < 0.3)
 
@@ -202,6 +212,20 @@ async def _use(run: Run, rng: random.Random, connection: Http2, listener: str) -
     ended = await asyncio.gather(*streams, return_exceptions=True)
     if errors := [error for error in ended if isinstance(error, Exception)]:
         raise ExceptionGroup("streams", errors)
+
+
+async def _back_up(run: Run, rng: random.Random, connection: Http2, listener: str) -> None:
+    """Ask for more than the connection takes, and do not read for a time."""
+
+    async def one(ask: Ask) -> None:
+        halts = run.halts
+        run.judge("http2 backed up", ask, await connection.ask(ask), halts)
+
+    async with asyncio.TaskGroup() as group:
+        for ask in run.backlog(rng, listener, rng.randint(2, 12)):
+            group.create_task(one(ask))
+        await asyncio.sleep(0)  # all are sent
+        connection.pause(rng.uniform(0.1, 0.8))
 
 
 async def _stream(run: Run, rng: random.Random, connection: Http2, listener: str) -> None:

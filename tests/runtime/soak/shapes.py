@@ -73,6 +73,20 @@ class Shape:
         return _FILLER[: self.size]
 
 
+# What a buffer's limit is crossed by: headers alone, a body before trailers, both together.
+_HARD: tuple[dict[str, Any], ...] = (
+    {"head": 33_000, "size": 2},
+    {"size": 18_000, "tail": 20},
+    {"head": 6000, "size": 28_000, "tail": 20},
+    {"size": 100_000},
+)
+
+
+def hard_shape(rng: random.Random) -> Shape:
+    """Draw one that crosses the limit of some listener."""
+    return Shape(**rng.choice(_HARD), chunked=rng.choice((0, 1)))
+
+
 def _size(rng: random.Random) -> int:
     chance = rng.random()
     if chance < 0.01:

@@ -11,7 +11,7 @@ from tests.support import cluster, listener
 
 from .asks import Address
 from .flood import SIZES
-from .places import CHANGING, CHEAP, COMING, GRPC, STABLE, level, routes
+from .places import CHANGING, CHEAP, COMING, GRPC, MIRROR, STABLE, level, routes
 
 POSITIONS = ("both", "upstream", "downstream")
 LIMITS = {"limit-1k": 1024, "limit-16k": 16_384, "limit-32k": 32_768, "limit-default": None, "limit-none": 0}
@@ -63,11 +63,12 @@ class World:
         self._rng = rng
         # An address of its own, so that nobody else's port is in the way when a listener comes back.
         self._host = f"127.{rng.randint(1, 254)}.{rng.randint(1, 254)}.{rng.randint(1, 254)}"
-        self._limits = {name: rng.choice(list(LIMITS.values())) for name in (*STABLE, GRPC, *CHEAP)}
+        self._limits = {name: rng.choice(list(LIMITS.values())) for name in (*STABLE, MIRROR, GRPC, *CHEAP)}
         self.versions = dict.fromkeys(_RESOURCES, 0)
         # Each in a folder of its own: Envoy reads a file again when anything in its folder moves.
         for file in self._files.values():
             file.parent.mkdir(parents=True)
+        self._mirror_http2 = rng.random() < 0.5
         self._halted = False
         for name in _RESOURCES:
             self.push(name)
@@ -112,6 +113,7 @@ class World:
         found = [
             self._cluster("http1", self._upstream, filters),
             self._cluster("http2", self._upstream, filters, http2=True),
+            self._cluster(MIRROR, self._upstream, filters, http2=self._mirror_http2),
             self._cluster(GRPC, self._grpc, filters, http2=True),
             self._cluster(CHEAP[0], self._origin, filters),
             self._cluster(CHEAP[1], self._origin, filters, http2=True),
