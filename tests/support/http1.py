@@ -97,6 +97,8 @@ class Http1Connection(asyncio.Protocol):
 
     async def _send(self, event: h11.Event) -> None:
         await self._writable.wait()
+        if self._transport.is_closing():
+            raise ConnectionResetError
         if data := self._h11.send(event):
             self._transport.write(data)
 
