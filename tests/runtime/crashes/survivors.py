@@ -26,7 +26,7 @@ class Envoys:
     """Envoys of one version, by configuration; one that has died is replaced for the next test."""
 
     def __init__(self, version: str) -> None:
-        self._version = version
+        self.version = version
         self._running: dict[str, EnvoyProcess] = {}
 
     @contextmanager
@@ -34,7 +34,7 @@ class Envoys:
         """An Envoy on that configuration, which has to live on and to have nothing left."""
         key = json.dumps(config, sort_keys=True)
         if key not in self._running:
-            envoy = EnvoyProcess(config, version=self._version)
+            envoy = EnvoyProcess(config, version=self.version)
             envoy.start()
             self._running[key] = envoy
         try:
