@@ -88,7 +88,8 @@ class Http1Connection(asyncio.Protocol):
         if self._task or self._transport.is_closing():
             return
         if self._half_close:
-            self._transport.write_eof()
+            if self._transport.can_write_eof():
+                self._transport.write_eof()
         elif self._h11.our_state is h11.MUST_CLOSE:
             self._transport.close()
         elif self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
@@ -104,7 +105,8 @@ class Http1Connection(asyncio.Protocol):
 
     def prepare(self, behaviour: Behaviour) -> None:
         """Decide how the connection ends."""
-        self._leaves, self._half_close = behaviour.leaves, behaviour.half_close
+        unwanted = behaviour.abandons and not self.request.ended.is_set()
+        self._leaves, self._half_close = behaviour.leaves or unwanted, behaviour.half_close
         if behaviour.until_close:
             self._h11.their_http_version = b"1.0"  # for h11 the peer knows no chunks then
 
