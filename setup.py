@@ -1,6 +1,7 @@
 """Builds what Envoy loads: the loader (C) and the engine (Cython).
 
-BROWNOUT_SANITIZE=address,undefined or =thread builds an instrumented engine, into the folder --build-lib.
+For tests, into the folder --build-lib: BROWNOUT_SANITIZE=address,undefined or =thread builds an instrumented engine,
+BROWNOUT_WITHOUT=number one without a rule of the hold (filter_runtime/engine/rules.pxd).
 """
 
 import io
@@ -14,6 +15,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 SANITIZE = os.environ.get("BROWNOUT_SANITIZE", "")
+WITHOUT = os.environ.get("BROWNOUT_WITHOUT", "")
 ENGINE = "filter_runtime._engine"
 LOADER = "filter_runtime.lib.libbrownout"
 SOURCES = [*Path("filter_runtime/engine").glob("*.p[xy][dxi]")]
@@ -32,7 +34,7 @@ class BuildRuntime(build_ext):
 
     def finalize_options(self) -> None:
         super().finalize_options()
-        if SANITIZE:
+        if SANITIZE or WITHOUT:
             self.inplace = False
             self.build_temp = f"{self.build_lib}/temp"
 
@@ -65,6 +67,7 @@ def engine() -> Extension:
         ENGINE,
         ["filter_runtime/_engine.pyx"],
         depends=[str(path) for path in [*SOURCES, Path("filter_runtime/loader/table.h")]],
+        define_macros=[("BROWNOUT_WITHOUT", WITHOUT)] if WITHOUT else [],
         include_dirs=["filter_runtime/loader"],
         extra_compile_args=flags,
         extra_link_args=link,

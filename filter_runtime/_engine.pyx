@@ -1,10 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The compiled engine: what Envoy runs, and what tests, previews and simulations call from Python.
 
-One concept a file in `engine/`: declarations and the request path in .pxd (inlined, without the GIL), what
-belongs to configuration or to Python in .pxi.
+One concept a file in `engine/`: declarations and what is inlined in .pxd; the rest, which needs all of them, in .pxi:
+what Envoy calls on the request path (without the GIL), configurations and Python's side (with it).
 """
 
+from collections import namedtuple
 from hashlib import blake2b
 
 from libc.math cimport INFINITY

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
-from brownout.domain import Endpoint, Named, NodeSelector, Profile, Protocol, Stored
+from brownout.domain import Endpoint, Named, NodeSelector, Profile, Stored
 from brownout.domain.catalog import Catalog
 from xds_server.resources.fault import entry_text, route_text
 from xds_server.resources.route import route, with_fault
@@ -17,23 +17,17 @@ class Sources:
 
     endpoint: Stored[Endpoint]
     profile: Stored[Profile] | None
-    protocol: Protocol
 
     @classmethod
     def of(cls, endpoint: Stored[Endpoint], catalog: Catalog) -> "Sources":
         """Find them; the profile only where it is injected."""
-        fault, upstream = endpoint.entity.fault, endpoint.entity.upstream
+        fault = endpoint.entity.fault
         profile = catalog.profiles.get(fault.profile) if fault is not None and fault.enabled else None
-        backend = None if upstream is None else catalog.upstreams.get(upstream)
-        return cls(endpoint, profile, "http1" if backend is None else backend.entity.protocol)
+        return cls(endpoint, profile)
 
     def same_as(self, other: "Sources") -> bool:
         """Whether both compile to the same bytes."""
-        return (
-            _same(self.endpoint, other.endpoint)
-            and _same(self.profile, other.profile)
-            and self.protocol == other.protocol
-        )
+        return _same(self.endpoint, other.endpoint) and _same(self.profile, other.profile)
 
 
 def _same(one: Stored[E] | None, other: Stored[E] | None) -> bool:
@@ -77,7 +71,7 @@ def compile_route(sources: Sources, old: Entry | None) -> Entry:
     plain = old.plain if old is not None and _same_but_fault(old.endpoint, endpoint) else route(endpoint)
     if fault is None or profile is None:
         return Entry(sources, plain, plain, None)
-    injecting = with_fault(plain, route_text(endpoint, fault, profile, sources.protocol))
+    injecting = with_fault(plain, route_text(endpoint, fault, profile))
     return Entry(sources, injecting, plain, fault.nodes)
 
 

@@ -1,6 +1,6 @@
 """How a profile is bound to an endpoint: which share takes part, until when, and what is shown."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AwareDatetime, Field
 
@@ -8,12 +8,10 @@ from brownout.profile.errors import quoted
 from brownout.profile.headers import parse_value
 from brownout.profile.model import Model
 from brownout.profile.reading import Fields
-from brownout.profile.scalars import boolean, choice, converted, number, plain_number
+from brownout.profile.scalars import boolean, converted, number, plain_number
 from brownout.profile.timestamps import format_timestamp, parse_timestamp
 
-UpstreamProtocol = Literal["http1", "http2"]
-
-BINDING_FIELDS = ("percent", "expires_at", "label", "headers", "endpoint", "upstream_protocol")
+BINDING_FIELDS = ("percent", "expires_at", "label", "headers", "endpoint")
 """The fields of a fault; on the wire they stand beside the profile's."""
 
 _LONGEST_NAME = 256
@@ -24,7 +22,6 @@ class Binding(Model):
 
     `percent` of the matching requests take part until `expires_at` (aware, UTC). `label` comes back as
     `x-fault-profile`; `headers` tells whether `x-fault-*` is added at all; `endpoint` says whose state it is.
-    With `upstream_protocol` http2, a response may be held although its request has not ended.
     """
 
     percent: Annotated[float, Field(ge=0, le=100)] = 100.0
@@ -32,13 +29,10 @@ class Binding(Model):
     label: str | None = None
     headers: bool = True
     endpoint: str | None = None
-    upstream_protocol: UpstreamProtocol = "http1"
 
 
-_PROTOCOLS: tuple[UpstreamProtocol, ...] = ("http1", "http2")
 _percent = number("a number from 0 to 100", lambda x: 0 <= x <= 100)
 _expires_at = converted(parse_timestamp)
-_protocol = choice(*_PROTOCOLS)
 
 
 def read_binding(fields: Fields) -> Binding:
@@ -49,7 +43,6 @@ def read_binding(fields: Fields) -> Binding:
         label=fields.optional("label", _name),
         headers=fields.defaulted("headers", boolean, True),
         endpoint=fields.optional("endpoint", _name),
-        upstream_protocol=fields.defaulted("upstream_protocol", _protocol, "http1"),
     )
 
 
@@ -75,6 +68,4 @@ def dump_binding(binding: Binding) -> dict[str, Any]:
         plain["headers"] = False
     if binding.endpoint is not None:
         plain["endpoint"] = binding.endpoint
-    if binding.upstream_protocol != "http1":
-        plain["upstream_protocol"] = binding.upstream_protocol
     return plain

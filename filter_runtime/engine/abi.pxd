@@ -32,6 +32,9 @@ cdef extern from "table.h":
         int (*response_body)(void*, const void*, c_bool) noexcept nogil
         int (*response_trailers)(void*, const void*) noexcept nogil
         void (*scheduled)(void*, const void*, uint64_t) noexcept nogil
+        void (*local_reply)(void*, const void*) noexcept nogil
+        void (*client_paused)(void*, const void*) noexcept nogil
+        void (*client_resumed)(void*, const void*) noexcept nogil
 
     enum:
         TABLE_TAG "BROWNOUT_TABLE_TAG"
@@ -59,6 +62,8 @@ cdef extern from *:
     ENVOY(uint64_t, http_get_buffer_limit)(void *envoy);
     ENVOY(void, http_set_buffer_limit)(void *envoy, uint64_t limit);
     ENVOY(void, http_filter_continue_encoding)(void *envoy);
+    ENVOY(bool, http_set_filter_state_bytes)(void *envoy, ENVOY_TEXT key, ENVOY_TEXT value);
+    ENVOY(bool, http_get_filter_state_bytes)(void *envoy, ENVOY_TEXT key, ENVOY_TEXT *value);
     ENVOY(void, http_filter_reset_stream)(void *envoy, int reason, ENVOY_TEXT details);
     ENVOY(bool, http_filter_get_attribute_string)(void *envoy, int attribute, ENVOY_TEXT *value);
     ENVOY(bool, http_filter_get_attribute_int)(void *envoy, int attribute, uint64_t *value);
@@ -80,7 +85,17 @@ cdef extern from *:
                                                          uint64_t value);
     ENVOY(void *, http_get_active_span)(void *envoy);
     ENVOY(void, http_span_set_tag)(void *span, ENVOY_TEXT key, ENVOY_TEXT value);
+    /* Came with Envoy 1.39, and with it the attribute UPSTREAM_ATTEMPT. */
+    ENVOY(bool, http_get_upstream_connection_id)(void);
+    static inline int brownout_knows_attempts(void) {
+        return envoy_dynamic_module_callback_http_get_upstream_connection_id != NULL;
+    }
     """
+    bint knows_attempts "brownout_knows_attempts"() noexcept nogil
+    bint set_filter_state "envoy_dynamic_module_callback_http_set_filter_state_bytes"(
+        void*, buffer_t, buffer_t) noexcept nogil
+    bint get_filter_state "envoy_dynamic_module_callback_http_get_filter_state_bytes"(
+        void*, buffer_t, buffer_t*) noexcept nogil
     void envoy_log "envoy_dynamic_module_callback_log"(int, buffer_t) noexcept nogil
     bint get_header "envoy_dynamic_module_callback_http_get_header"(
         void*, int, buffer_t, buffer_t*, size_t, size_t*) noexcept nogil
@@ -125,7 +140,7 @@ cdef extern from *:
     void span_set_tag "envoy_dynamic_module_callback_http_span_set_tag"(void*, buffer_t, buffer_t) noexcept nogil
 
 cdef enum:
-    LOG_WARNING = 3
+    LOG_INFO = 2
     LOG_ERROR = 4
 
 # Header maps.
@@ -141,9 +156,11 @@ cdef enum:
 
 # Attributes: a quarter of the cost of a header.
 cdef enum:
-    REQUEST_PATH = 0
-    REQUEST_PROTOCOL = 10  # the client's: HTTP/1.0, HTTP/1.1, HTTP/2, HTTP/3
-    RESPONSE_CODE = 15  # a number; there once the router has taken a response
+    REQUEST_HOST = 2
+    REQUEST_METHOD = 4
+    CONNECTION_ID = 28  # a number; the client's
+    UPSTREAM_ADDRESS = 41  # there once a host was chosen: in a cluster's filters always, before the router never
+    UPSTREAM_ATTEMPT = 53  # a number, 0 before the router; since Envoy 1.39
 
 # How a stream is reset: refused is a failure of the upstream's; the other would end the whole request.
 cdef enum:

@@ -13,16 +13,14 @@ cdef behavior_t* behavior_build(object behavior) except NULL:
 
     Raises `ValueError` for weights beyond 2^62.
     """
-    cdef tuple sampling = _sampling(behavior)
-    cdef tuple replies = _replies(behavior)
-    cdef bytes identity = _digest(sampling)
-    cdef bytes key = _digest((sampling, behavior.diagnostic, behavior.override, replies))
+    cdef object shape = _shape_of(behavior)
+    cdef bytes key = _digest(shape)
     cdef object known = _behaviors.get(key)
     cdef behavior_t* built
     if known is None:
         if len(_behaviors) >= _behaviors_limit:
             _sweep_behaviors()
-        built = _compile(behavior, sampling, replies, identity)
+        built = _compile(shape)
         known = _behaviors.setdefault(key, <size_t>built)
         if <size_t>known != <size_t>built:  # another thread was faster
             behavior_release(built)

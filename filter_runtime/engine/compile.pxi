@@ -27,21 +27,20 @@ cdef void* _take(arena_t* arena, size_t size) noexcept:
     return arena.base + at if arena.base != NULL else NULL
 
 
-cdef behavior_t* _compile(object behavior, tuple sampling, tuple replies, bytes identity) except NULL:
+cdef behavior_t* _compile(object shape) except NULL:
     cdef arena_t arena = arena_t(base=NULL, used=0)
-    cdef tuple healthy = sampling[2][0], tipping = sampling[2][1]
     cdef tuple tier
-    for tier in (healthy, tipping):
-        if sum([entry[1] for entry in tier]) > 2**62:
+    for tier in (shape.sampling.healthy, shape.sampling.tipping):
+        if sum([entry.resolution for entry in tier]) > 2**62:
             raise ValueError("the resolutions of one tier add up to more than 2^62")
-    _lay_out(&arena, behavior, sampling, replies, identity)
+    _lay_out(&arena, shape)
     arena.base = <char*>aligned_alloc(CACHE_LINES, _rounded(arena.used, CACHE_LINES))
     if arena.base == NULL:
         raise MemoryError
     memset(arena.base, 0, arena.used)
     arena.used = 0
     try:
-        _lay_out(&arena, behavior, sampling, replies, identity)
+        _lay_out(&arena, shape)
     except BaseException:
         free(arena.base)
         raise
@@ -49,50 +48,55 @@ cdef behavior_t* _compile(object behavior, tuple sampling, tuple replies, bytes 
 
 
 # Writes everything when the arena has memory, and in any case takes what it needs of it.
-cdef int _lay_out(arena_t* arena, object behavior, tuple sampling, tuple replies, bytes identity) except -1:
-    cdef tuple healthy = sampling[2][0], tipping = sampling[2][1], entries = healthy + tipping
+cdef int _lay_out(arena_t* arena, object shape) except -1:
+    cdef object sampling = shape.sampling, action = shape.action
+    cdef tuple entries = sampling.healthy + sampling.tipping
     cdef behavior_t* built = <behavior_t*>_take(arena, sizeof(behavior_t))
+    cdef bytes identity = _digest(sampling)
     cdef entry_t* table
     cdef tier_t first, second
     cdef Py_ssize_t i
     arena.used = _rounded(arena.used, CACHE_LINES)
     table = <entry_t*>_take(arena, len(entries) * sizeof(entry_t))
-    _lay_out_tier(arena, &first, 0, healthy)
-    _lay_out_tier(arena, &second, len(healthy), tipping)
+    _lay_out_tier(arena, &first, 0, sampling.healthy)
+    _lay_out_tier(arena, &second, len(sampling.healthy), sampling.tipping)
     for i in range(len(entries)):
-        _lay_out_entry(arena, table + i if built != NULL else NULL, entries[i], replies[i], sampling[1] is not None)
+        _lay_out_entry(
+            arena, table + i if built != NULL else NULL, entries[i], action.replies[i], sampling.seed is not None
+        )
     if built == NULL:
         return 0
     built.references = 1
     memcpy(built.identity, <const char*>identity, sizeof(built.identity))
-    built.stateful = sampling[0] == "stateful"
-    built.diagnostic = behavior.diagnostic
-    built.override_upstream = behavior.override == "upstream_response"
-    built.seeded = sampling[1] is not None
+    built.stateful = sampling.distribution == "stateful"
+    built.diagnostic = action.diagnostic
+    built.override_upstream = action.override == "upstream_response"
+    built.seeded = sampling.seed is not None
     if built.seeded:
-        built.seed = <uint64_t>(sampling[1] & 0xFFFFFFFFFFFFFFFF)
+        built.seed = <uint64_t>(sampling.seed & 0xFFFFFFFFFFFFFFFF)
     built.healthy = first
     built.tipping = second
     built.entry_count = <uint32_t>len(entries)
     built.entries = table
-    _fill_load(&built.load, sampling[3])
+    if sampling.load is not None:
+        _fill_load(&built.load, sampling.load)
     built.size = arena.used
     return 0
 
 
-cdef int _fill_load(load_t* load, tuple parameters) except -1:
-    load.active = len(parameters) > 0
-    if load.active:
-        load.healthy = parameters[0]
-        load.tipping = parameters[1]
-        load.per_endpoint = parameters[2] == "endpoint"
-    load.grey = len(parameters) > 3
+cdef int _fill_load(load_t* load, object source) except -1:
+    cdef object grey = source.grey
+    load.active = True
+    load.healthy = source.healthy
+    load.tipping = source.tipping
+    load.per_endpoint = source.scope == "endpoint"
+    load.grey = grey is not None
     if load.grey:
-        load.penalty_base = parameters[3]
-        load.spike_threshold = parameters[4]
-        load.spike_multiplier = parameters[5]
-        load.recovery_rate = parameters[6]
-        load.spike_duration = parameters[7]
+        load.penalty_base = grey.penalty_base
+        load.spike_threshold = grey.spike_threshold
+        load.spike_multiplier = grey.multiplier
+        load.recovery_rate = grey.recovery_rate
+        load.spike_duration = grey.spike_duration
     return 0
 
 
@@ -104,49 +108,49 @@ cdef int _lay_out_tier(arena_t* arena, tier_t* tier, Py_ssize_t first, tuple ent
     tier.total = 0
     tier.cumulative = cumulative
     for i in range(len(entries)):
-        tier.total += <uint64_t>entries[i][1]
+        tier.total += <uint64_t>entries[i].resolution
         if cumulative != NULL:
             cumulative[i] = tier.total
     return 0
 
 
-cdef int _lay_out_entry(arena_t* arena, entry_t* entry, tuple response, tuple reply, bint seeded) except -1:
-    cdef list curve = _curve(response[2])
+cdef int _lay_out_entry(arena_t* arena, entry_t* entry, object response, object reply, bint seeded) except -1:
+    cdef list curve = _curve(response.points)
     cdef uint32_t cells = _guide_cells(len(curve))
     cdef knot_t* knots = <knot_t*>_take(arena, len(curve) * sizeof(knot_t))
     cdef uint32_t* guide = <uint32_t*>_take(arena, (cells + 1) * sizeof(uint32_t))
-    cdef header_t* headers = <header_t*>_take(arena, len(reply[1]) * sizeof(header_t))
-    cdef const char* body = _lay_out_bytes(arena, reply[0])
+    cdef header_t* headers = <header_t*>_take(arena, len(reply.headers) * sizeof(header_t))
+    cdef const char* body = _lay_out_bytes(arena, reply.body)
     cdef const char* name
     cdef const char* value
     cdef Py_ssize_t i
-    for i in range(len(reply[1])):
-        name = _lay_out_bytes(arena, reply[1][i][0])
-        value = _lay_out_bytes(arena, reply[1][i][1])
+    for i in range(len(reply.headers)):
+        name = _lay_out_bytes(arena, reply.headers[i][0])
+        value = _lay_out_bytes(arena, reply.headers[i][1])
         if headers != NULL:
             headers[i] = header_t(
-                name=name, name_length=len(reply[1][i][0]), value=value, value_length=len(reply[1][i][1])
+                name=name, name_length=len(reply.headers[i][0]), value=value, value_length=len(reply.headers[i][1])
             )
     if entry == NULL:
         return 0
-    entry.status = response[0]
+    entry.status = response.status
     entry.grpc_status = grpc_status(entry.status)
-    for header, content in reply[1]:
+    for header, content in reply.headers:
         entry.reply.has_content_type |= header.lower() == b"content-type"
         if header.lower() == b"grpc-status":
             entry.reply.has_grpc_status = True
             if content.isdigit() and len(content) <= 3:
                 entry.grpc_status = int(content)
-    for i in range(len(reply[1])):
-        if reply[1][i][0].lower() == b"grpc-message":
+    for i in range(len(reply.headers)):
+        if reply.headers[i][0].lower() == b"grpc-message":
             entry.reply.grpc_message = headers + i
     entry.curve = curve_t(knots=knots, guide=guide, cells=cells)
     _fill_curve(knots, guide, cells, curve)
-    order_for(&entry.order, response[1], lane_bits_for(response[1], seeded))
+    order_for(&entry.order, response.resolution, lane_bits_for(response.resolution, seeded))
     entry.reply.body = body
-    entry.reply.body_length = len(reply[0])
+    entry.reply.body_length = len(reply.body)
     entry.reply.headers = headers
-    entry.reply.header_count = len(reply[1])
+    entry.reply.header_count = len(reply.headers)
     return 0
 
 

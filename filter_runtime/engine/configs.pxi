@@ -57,7 +57,7 @@ cdef config_t* _config_compile(object parsed) except NULL:
     elif direct is not None:
         rules = [(None, direct.behavior, direct.binding)]
     rules = [_rule_texts(match, behavior, binding, same) for match, behavior, binding in rules]
-    conditions = sum([len(rule[4]) for rule in rules])
+    conditions = sum([len(rule.conditions) for rule in rules])
     size = sizeof(config_t) + len(rules) * sizeof(rule_t) + conditions * sizeof(condition_t)
     size += sum([_text_size(rule) for rule in rules])
     config = <config_t*>calloc(1, size)
@@ -78,9 +78,13 @@ cdef config_t* _config_compile(object parsed) except NULL:
     return config
 
 
-# (behavior, binding, prefix, exact, ((name, value), ...), label, place), all texts as bytes or None. `same` counts the
-# entries without an id by their match; a route has none, since Envoy hands over its bytes and not where they stand.
-cdef tuple _rule_texts(object match, object behavior, object binding, dict same):
+# A rule before it is memory; texts are bytes or None, conditions pairs of them.
+_RuleTexts = namedtuple("_RuleTexts", ("behavior", "binding", "prefix", "exact", "conditions", "label", "place"))
+
+
+# `same` counts the entries without an id by their match; a route has none, since Envoy hands over its bytes and not where
+# they stand.
+cdef object _rule_texts(object match, object behavior, object binding, dict same):
     cdef bytes place = b""
     cdef tuple conditions = ()
     cdef object prefix = None, exact = None
@@ -93,7 +97,7 @@ cdef tuple _rule_texts(object match, object behavior, object binding, dict same)
         key = (prefix, exact, tuple(sorted(set(conditions), key=repr)))
         place = place_matching(key, same.get(key, 0))
         same[key] = same.get(key, 0) + 1
-    return (behavior, binding, prefix, exact, conditions, _encoded(binding.label), place)
+    return _RuleTexts(behavior, binding, prefix, exact, conditions, _encoded(binding.label), place)
 
 
 cdef tuple _condition_texts(object condition):
@@ -105,8 +109,10 @@ cdef object _encoded(object text):
     return None if text is None else text.encode()
 
 
-cdef Py_ssize_t _text_size(tuple rule):
-    cdef object texts = (rule[2], rule[3], rule[5], *[text for condition in rule[4] for text in condition])
+cdef Py_ssize_t _text_size(object rule):
+    cdef object texts = (
+        rule.prefix, rule.exact, rule.label, *[text for condition in rule.conditions for text in condition]
+    )
     return sum([len(text) + 1 for text in texts if text is not None])
 
 
@@ -120,26 +126,25 @@ cdef buffer_t _text_copy(object text, char** at) except *:
     return copy
 
 
-cdef int _rule_fill(config_t* config, tuple source, condition_t** condition_at, char** text_at) except -1:
-    cdef object behavior = source[0], binding = source[1], name, value
+cdef int _rule_fill(config_t* config, object source, condition_t** condition_at, char** text_at) except -1:
+    cdef object binding = source.binding, name, value
     cdef rule_t* rule = config.rules + config.rule_count
     cdef behavior_t* compiled
-    rule.match.prefix = _text_copy(source[2], text_at)
-    rule.match.exact = _text_copy(source[3], text_at)
+    rule.match.prefix = _text_copy(source.prefix, text_at)
+    rule.match.exact = _text_copy(source.exact, text_at)
     rule.match.conditions = condition_at[0]
-    for name, value in source[4]:
+    for name, value in source.conditions:
         condition_at[0].name = _text_copy(name, text_at)
         condition_at[0].value = _text_copy(value, text_at)
         condition_at[0] += 1
         rule.match.condition_count += 1
-    rule.label = _text_copy(source[5], text_at)
+    rule.label = _text_copy(source.label, text_at)
     rule.share = binding.percent / 100.0
     rule.expires_at = _wall_ns(binding.expires_at)
     rule.headers = binding.headers
-    rule.may_hold_early = binding.upstream_protocol == "http2"
-    compiled = behavior_build(behavior)
+    compiled = behavior_build(source.behavior)
     try:
-        rule.state = state_get(source[6], compiled)
+        rule.state = state_get(source.place, compiled)
     except BaseException:
         behavior_release(compiled)
         raise

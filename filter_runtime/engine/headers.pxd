@@ -25,9 +25,15 @@ cdef enum:
     PREFIX = 8  # of the names: "x-fault-"
     ON_STACK = 64  # headers of a response that need no allocation
 
+# What marks a response that the connection manager's filter is to hold: a number as MARK_SIZE letters.
+cdef enum:
+    MARK_LENGTH = 22
+    MARK_SIZE = 16
+
 cdef extern from *:
     """
     #include <string.h>
+    #define BROWNOUT_MARK "x-brownout-handed-over"
     /* Whether a name that begins with x-fault- is one of ours. */
     static inline int brownout_is_field(const char *name, size_t length) {
         static const char *const names[] = {"injected-delay", "actual-upstream", "added-delay", "requests-in-flight",
@@ -38,7 +44,30 @@ cdef extern from *:
         return 0;
     }
     """
+    const char* MARK "BROWNOUT_MARK"
     bint _is_field "brownout_is_field"(const char* name, size_t length) noexcept nogil
+
+cdef inline void write_mark(uint64_t number, char* letters) noexcept nogil:
+    cdef int i
+    for i in range(MARK_SIZE):
+        letters[i] = <char>(97 + (number >> (4 * i) & 15))
+
+cdef inline void mark_response(void* envoy, uint64_t number) noexcept nogil:
+    cdef char letters[MARK_SIZE]
+    write_mark(number, letters)
+    set_header(envoy, RESPONSE_HEADERS, text(MARK, MARK_LENGTH), text(letters, MARK_SIZE))
+
+cdef inline bint take_mark(void* envoy, uint64_t number) noexcept nogil:
+    """Say whether a response has this mark, and remove it."""
+    cdef char letters[MARK_SIZE]
+    cdef buffer_t value
+    if not get_header(envoy, RESPONSE_HEADERS, text(MARK, MARK_LENGTH), &value, 0, NULL):
+        return False
+    write_mark(number, letters)
+    if value.length != MARK_SIZE or memcmp(value.data, letters, MARK_SIZE) != 0:
+        return False
+    set_header(envoy, RESPONSE_HEADERS, text(MARK, MARK_LENGTH), text(NULL, 0))
+    return True
 
 # Values point into `digits`, or into memory that outlives the stream.
 cdef struct fields_t:

@@ -1,146 +1,188 @@
-# While a response is held: what comes of it is kept, and it is let go when its time has come.
+# While a response is held.
 #
-# Once a response is complete Envoy (1.38 to 1.40) is done with the upstream's stream, while the router still refers to
-# it if the filter stands before it. What would touch that stream is avoided:
-# - The router resets it when the client's request has not ended; but Envoy forwards nothing of a request whose response
-#   is complete, so an end that comes during the hold is lost, and with it the reset. Such a response goes to the client
-#   as a reply of Envoy's own. If that cannot be (trailers, upgrades) it is let go when it is complete.
-# - A client with little room pauses it. A body that may be too much is let go when its trailers come. (Without trailers
-#   the router takes its leave of the upstream first.)
+# Once a response is complete Envoy (1.38 to 1.40) has freed the codec's stream, while its router still refers to it if
+# a filter of the cluster holds the response. Whatever touches that stream ends Envoy. The invariant that prevents it:
+#
+#   A complete response that is held in the cluster is let go only while the client's connection is not paused, and the
+#   connection manager's filter keeps it until all of it has come: nothing is written to the client before the router
+#   has let go of the stream.
+#
+# What breaks it otherwise:
+# - The client's connection pauses and resumes the upstream's stream. While the router waits for headers it only counts
+#   the pauses, and makes up for them when the headers come. (AWAIT_CLIENT, RELAY)
+# - Writing the headers may pause the connection, too. (LAND)
+# - With trailers, so may the body: see `_land`. One that is larger than the buffers has paused the stream already and
+#   would resume it: it goes on when its trailers come, and the connection manager's filter holds it. (`oversized`)
+# - The router resets the stream of a response that came before the request had ended. Such a response is handed over to
+#   the connection manager's filter when it begins.
+# - The router gives up an error, or a success that is to be retried, while another attempt is under way, and does not
+#   expect what is sent on behind the headers. (RELAY, RESET, AWAIT_RIVALS)
+#
+# In the connection manager's chain none of this exists, since the router is done; nor do pauses for Envoy's own calls.
+# The cluster's filter alone cannot keep the invariant, so it relays.
 
 cdef enum:
-    # What Envoy's advice for edges (a listener's limit of 32 KiB) leaves for a body. The limit of the connection, which
-    # streams of HTTP/2 and 3 share, cannot be asked for.
-    ROOM = 28672
+    # A delay this short is over before any timer could start.
+    NEGLIGIBLE_NS = 1000
     # Until a response that must not go on yet is looked at again.
     AGAIN_NS = 2000000
+    # How long a response that is to be replaced may take to end, once its time has come.
+    ENDING_NS = 5000000
 
 
-cdef int _hold(stream_t* stream, int64_t now, int64_t remaining) noexcept nogil:
+cdef inline int64_t _after(int64_t now, int64_t ns) noexcept nogil:
+    return now + ns if ns < INT64_MAX - 1 - now else INT64_MAX - 1
+
+
+# Hold the response until `deadline`, or until its fault expires. STOP, or CONTINUE when there is no timer.
+cdef int _hold(stream_t* stream, int64_t now, int64_t deadline) noexcept nogil:
     cdef int64_t until_expiry
-    stream.added = remaining
-    stream.timer.deadline = now + remaining if remaining < INT64_MAX - 1 - now else INT64_MAX - 1
+    stream.timer.deadline = deadline
+    stream.timer.expires = False
     if stream.rule.expires_at != INT64_MAX:
         until_expiry = stream.rule.expires_at - clock_ns(CLOCK_REALTIME)
-        if until_expiry < remaining:
+        if until_expiry < deadline - now:
             stream.timer.deadline = now + until_expiry
             stream.timer.expires = True
+    return _keep(stream, HOLDING)
+
+
+cdef int _keep(stream_t* stream, int phase) noexcept nogil:
     if not timer_arm(stream):
         count_class(stream.envoy, stream.filter, ERRORS, stream.upstream_status)
         stream.phase = PASSING
         return CONTINUE
-    stream.phase = HOLDING
-    raise_gauge(stream.envoy, stream.filter.held)
+    stream.phase = phase
+    if not stream.held:
+        stream.held = True
+        raise_gauge(stream.envoy, stream.filter.held)
     return STOP
 
 
+# From `scheduled`: hold a little longer.
+cdef inline bint _hold_again(stream_t* stream, int64_t ns) noexcept nogil:
+    _wait_for_commit()  # the timer has let go of the stream
+    stream.timer.deadline = clock_ns(CLOCK_MONOTONIC) + ns
+    stream.timer.expires = False
+    return timer_arm(stream)
+
+
 cdef int _keep_body(stream_t* stream, bint ended) noexcept nogil:
-    if _will_rewrite(stream):
-        _keep_little(stream.envoy, &stream.cut)
+    if stream.effect == REPLACED or stream.effect == REWRITTEN:
+        _keep_little(stream)
     if ended:
         stream.complete = True
-        if _is_stranded(stream) and not _can_relay(stream):
-            return _let_go_now(stream)
     return STOP_AND_KEEP
 
 
 # A body that is to be replaced is kept for a halt or an expiry, which let it pass, but not so much of it that Envoy
 # pauses the upstream: it would be touched again when the body is dropped.
-cdef void _keep_little(void* envoy, bint* cut) noexcept nogil:
+cdef void _keep_little(stream_t* stream) noexcept nogil:
+    cdef void* envoy = stream.envoy
     cdef size_t received = get_body_size(envoy, RECEIVED_RESPONSE_BODY)
-    if cut[0] or get_body_size(envoy, BUFFERED_RESPONSE_BODY) + received > get_buffer_limit(envoy):
+    if not applies(KEEP_LITTLE):
+        return
+    if stream.cut or _is_beyond(get_body_size(envoy, BUFFERED_RESPONSE_BODY) + received, get_buffer_limit(envoy)):
         drain_body(envoy, RECEIVED_RESPONSE_BODY, received)
-        cut[0] = True
+        stream.cut = True
+
+
+# A limit of 0 is none.
+cdef inline bint _is_beyond(size_t size, uint64_t limit) noexcept nogil:
+    return limit and size > limit
 
 
 cdef int _keep_trailers(stream_t* stream) noexcept nogil:
+    cdef stream_t* manager
+    cdef size_t size
     stream.complete = True
     stream.has_trailers = True
-    if _is_stranded(stream) or _is_too_much(stream):
+    if stream.place == IN_MANAGER or stream.internal:
+        return STOP
+    manager = manager_of(stream)
+    if stream.effect == REPLACED or stream.effect == REWRITTEN:
+        stream.cut = stream.cut or manager == NULL
+        return STOP
+    if manager == NULL:
+        if has_rival(stream) or not applies(SKIP_TRAILERS_ALONE):
+            return STOP
+        if stream.effect == DESCRIBED:
+            _skip(stream, SKIPPED_TRAILERS)
         return _let_go_now(stream)
-    return STOP
-
-
-cdef inline bint _will_rewrite(const stream_t* stream) noexcept nogil:
-    return stream.rule.behavior.override_upstream and _forces(stream)
-
-
-# Complete before the request has ended.
-cdef inline bint _is_stranded(const stream_t* stream) noexcept nogil:
-    return stream.complete and not stream.request_ended and _is_upstream(stream)
-
-
-cdef inline bint _is_upstream(const stream_t* stream) noexcept nogil:
-    cdef uint64_t code
-    return not get_number(stream.envoy, RESPONSE_CODE, &code)
-
-
-cdef inline bint _can_relay(const stream_t* stream) noexcept nogil:
-    if stream.has_trailers or stream.upstream_status == SWITCHING_PROTOCOLS:
-        return False
-    return not (is_grpc(stream.envoy) and get_body_size(stream.envoy, BUFFERED_RESPONSE_BODY))
-
-
-cdef bint _is_too_much(const stream_t* stream) noexcept nogil:
-    cdef uint64_t limit = get_buffer_limit(stream.envoy)
-    cdef size_t size = get_body_size(stream.envoy, BUFFERED_RESPONSE_BODY)
-    if _will_rewrite(stream) and not is_grpc(stream.envoy):
-        size = entry_of(stream).reply.body_length
-    return (size > limit // 2 or (size > ROOM and _is_multiplexed(stream))) and _is_upstream(stream)
-
-
-cdef inline bint _is_multiplexed(const stream_t* stream) noexcept nogil:
-    cdef buffer_t protocol
-    return get_attribute(stream.envoy, REQUEST_PROTOCOL, &protocol) and (
-        protocol.length == 6 and protocol.data[5] in (c"2", c"3")
+    size = get_body_size(stream.envoy, BUFFERED_RESPONSE_BODY)
+    stream.oversized = _is_beyond(size, get_buffer_limit(stream.envoy)) or _is_beyond(
+        size, get_buffer_limit(manager.envoy)
     )
+    if not stream.oversized or has_rival(stream) or not applies(HAND_OVER_OVERSIZED):
+        return STOP
+    timer_cancel(stream)
+    _let_go(stream)
+    if stream.effect == AS_IT_IS:
+        _pass_as_it_is(stream, stream.released_by)
+        leave_request(stream)
+        return CONTINUE
+    return _hand_over(stream, manager, _after(stream.started, stream.draw.target_ns))
 
 
 # In a hook of the response, before its time has come.
 cdef int _let_go_now(stream_t* stream) noexcept nogil:
+    cdef int next
     timer_cancel(stream)
-    lower_gauge(stream.envoy, stream.filter.held)
-    count_class(stream.envoy, stream.filter, SKIPPED, stream.upstream_status)
+    _let_go(stream)
+    if stream.effect == AS_IT_IS:
+        _pass_as_it_is(stream, stream.released_by)
+        leave_request(stream)
+        return CONTINUE
     stream.added = clock_ns(CLOCK_MONOTONIC) - stream.started - stream.elapsed
-    if _deliver(stream, held=True) != CONTINUE:
-        return STOP
-    attempt_ends(stream)
-    return CONTINUE
+    next = _deliver(stream, AT_HEADERS)
+    if next == CONTINUE:
+        leave_request(stream)
+    return next
 
 
-cdef void _scheduled(void* envoy, const void* module, uint64_t event) noexcept nogil:
-    cdef stream_t* stream = <stream_t*>module
-    cdef bint due
-    cdef int status
-    if stream == NULL or stream.phase != HOLDING:
+# The end of a hold in the cluster.
+cdef void _release(stream_t* stream, uint64_t event) noexcept nogil:
+    cdef stream_t* manager = manager_of(stream)
+    cdef int way
+    if (event == EVENT_EXPIRED or event == EVENT_HALTED) and not stream.cut:
+        stream.effect = AS_IT_IS
+        stream.released_by = event
+    if stream.effect == REWRITTEN and stream.complete and manager == NULL and not stream.internal:
+        stream.effect = REPLACED
+    way = _way_of(stream, manager)
+    if way == AWAIT_CLIENT:
+        stream.phase = PAUSED
         return
-    due = event == EVENT_DUE or stream.cut
-    status = stream.draw.status if due else stream.upstream_status
-    if due and not stream.complete and _is_futile(stream, status) and _look_again(stream):
+    if way == AWAIT_RIVALS:
+        stream.awaits_rivals = True
+        stream.phase = HOLDING
+        if _hold_again(stream, AGAIN_NS):
+            return
+        way = RESET
+    if way == RELAY and stream.effect == REWRITTEN:
+        stream.effect = REPLACED
+    _let_go(stream)
+    if stream.effect == AS_IT_IS:
+        _pass_as_it_is(stream, stream.released_by)
+    elif way != RESET and _deliver(stream, HELD) != CONTINUE:
         return
-    lower_gauge(envoy, stream.filter.held)
-    if (_deliver(stream, held=True) if due else _pass(stream, event)) != CONTINUE:
+    leave_request(stream)
+    _send_on(stream, manager, way)
+
+
+# The end of a hold in the connection manager.
+cdef void _release_in_manager(stream_t* stream, uint64_t event) noexcept nogil:
+    if stream.phase == HOLDING:
+        if (event == EVENT_EXPIRED or event == EVENT_HALTED) and not stream.cut:
+            stream.effect = AS_IT_IS
+        elif stream.effect == REPLACED and not stream.complete and _hold_again(stream, ENDING_NS):
+            stream.phase = ENDING
+            return
+    _let_go(stream)
+    if stream.assist.active:
+        stream.phase = PASSING
+    elif stream.effect == AS_IT_IS:
+        _pass_as_it_is(stream, event)
+    elif _deliver(stream, HELD) != CONTINUE:
         return
-    attempt_ends(stream)
-    if _is_stranded(stream) and relay(envoy):
-        return
-    if _is_futile(stream, status):
-        reset_stream(envoy, RESET_REFUSED, text(b"brownout_attempt_given_up", 25))
-    else:
-        continue_encoding(envoy)
-
-
-# A reset forgets the upstream's stream, so that has to be over: until then, or until the others are, the error waits.
-cdef bint _look_again(stream_t* stream) noexcept nogil:
-    if _forces(stream) and not stream.rule.behavior.override_upstream:
-        return False  # a reply of Envoy's own
-    _wait_for_commit()  # the timer has let go of the stream
-    stream.timer.deadline = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS
-    stream.timer.expires = False
-    return timer_arm(stream)
-
-
-# An error that the router would give up for another attempt's sake, and that must not go on: see attempts.pxd. Headers
-# alone may.
-cdef inline bint _is_futile(const stream_t* stream, int status) noexcept nogil:
-    return status >= 400 and not stream.response_ended and has_rival(stream)
+    continue_encoding(stream.envoy)

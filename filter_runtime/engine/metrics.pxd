@@ -1,4 +1,5 @@
-# Envoy's statistics of the filter: `cluster.<cluster>.brownout.<name>` in upstream position, else `brownout.<name>`.
+# Envoy's statistics of the filter: `cluster.<cluster>.brownout.<name>` in a cluster, `brownout.<name>` in a connection
+# manager.
 #
 # Metrics belong to one filter configuration of Envoy's (a cluster's, or a connection manager's), which defines them
 # when it is built; routes' configurations use those of the filter that runs them. Unlabelled: a labelled increment
@@ -25,14 +26,23 @@ cdef enum:
 cdef enum:
     INJECTED  # by the status sent: a status other than the upstream's
     DELAYED  # by the status sent: held for a time
-    SKIPPED  # by the upstream's status: its delay left out or cut short, since Envoy would not survive it
     EXPIRED  # by the upstream's status: passed or let go because the fault had expired
     ERRORS  # by the upstream's status: passed because something failed in the filter
     CLASSED
 
+# Counters: delays that the cluster's filter alone leaves out or cuts short, since Envoy would not survive the hold.
+cdef enum:
+    SKIPPED_EARLY  # the upstream answers before the request has ended
+    SKIPPED_UPGRADE  # it switches protocols, or accepts a tunnel
+    SKIPPED_TRAILERS  # the response ends with trailers
+    SKIPPED
+
 cdef struct filter_config_t:
     config_t* config
     size_t by_class[CLASSED][STATUS_CLASSES]
+    size_t skipped[SKIPPED]
+    size_t relayed  # counter: sent as a reply of Envoy's own, unchanged
+    size_t given_up  # counter: reset in favour of another attempt at the request
     size_t released  # counter: let go by a halt
     size_t in_flight  # gauge: matched requests
     size_t held  # gauge: responses on a timer

@@ -18,10 +18,10 @@ from filter_runtime.engine.abi cimport (
 from filter_runtime.engine.behavior cimport header_t
 from filter_runtime.engine.headers cimport number_in
 
-cdef inline bint _goes_along(const header_t* header) noexcept nogil:
-    # Envoy calculates the length.
+# Envoy calculates the length of a body; without one (HEAD, 304) the header says that of another.
+cdef inline bint _goes_along(const header_t* header, size_t body_size) noexcept nogil:
     return header.name[0] != c":" and not (
-        header.name_length == 14 and memcmp(header.name, b"content-length", 14) == 0
+        body_size and header.name_length == 14 and memcmp(header.name, b"content-length", 14) == 0
     )
 
 cdef inline const char* _copied(char** to, const char* source, size_t length) noexcept nogil:
@@ -60,7 +60,7 @@ cdef inline bint relay(void* envoy) noexcept nogil:
     for i in range(chunk_count):
         _copied(&at, chunks[i].data, chunks[i].length)
     for i in range(count):
-        if _goes_along(headers + i):
+        if _goes_along(headers + i, body_size):
             headers[kept].name_length = headers[i].name_length
             headers[kept].name = _copied(&at, headers[i].name, headers[i].name_length)
             headers[kept].value_length = headers[i].value_length

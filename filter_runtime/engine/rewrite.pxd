@@ -1,8 +1,9 @@
-# `override: upstream_response`: the upstream's own response becomes the drawn one inside the filter, so that Envoy's
-# retries, outlier detection and cluster statistics take it for the upstream's.
+# The upstream's own response becomes the drawn one inside the filter: in the cluster, so that Envoy's retries, outlier
+# detection and cluster statistics take it for the upstream's (`override: upstream_response`); in the connection manager,
+# so that the other filters see it as they see any response.
 #
-# In a hook, the new body goes whole into the first chunk of the old one, and the rest is drained. Of a response that was
-# held what is kept is dropped and the new body appended, as to a response without a body.
+# In the hook of the headers, the new body goes whole into the first chunk of the old one, and the rest is drained. Later
+# what is kept is dropped and the new body takes its place, as that of a response without a body.
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
@@ -28,11 +29,21 @@ from filter_runtime.engine.abi cimport (
     add_header,
     text,
 )
-from filter_runtime.engine.attempts cimport has_rival
 from filter_runtime.engine.behavior cimport entry_t, header_t
 from filter_runtime.engine.headers cimport add_to_response, fields_t
+from filter_runtime.engine.requests cimport has_rival, manager_of
 from filter_runtime.engine.reply cimport GRPC_MESSAGE, entry_of, grpc_message, is_grpc, write_status
-from filter_runtime.engine.stream cimport REWRITING, stream_t
+from filter_runtime.engine.rules cimport RAISE_LIMIT, applies
+from filter_runtime.engine.stream cimport IN_CLUSTER, REWRITING, stream_t
+
+# Where in the response it is rewritten.
+cdef enum:
+    AT_HEADERS  # in the hook of its headers
+    AT_END  # in the hook of the piece of its body that is the last
+    HELD  # when it is complete, and all of its body is kept
+
+cdef enum:
+    ROOM = 4096
 
 cdef inline bint _is_head(void* envoy) noexcept nogil:
     cdef buffer_t method
@@ -113,11 +124,12 @@ cdef inline void _set_grpc(void* envoy, int map, const entry_t* entry) noexcept 
     if length:
         set_header(envoy, map, text(b"grpc-message", 12), text(encoded, length))
 
-# Beyond its limit Envoy would pause an upstream stream that may be gone by now, and crash.
-cdef inline void _append(void* envoy, buffer_t body) noexcept nogil:
-    if get_buffer_limit(envoy) < body.length:
-        set_buffer_limit(envoy, body.length)
-    append_body(envoy, BUFFERED_RESPONSE_BODY, body)
+# Beyond its limit Envoy would pause an upstream stream that may be gone by now, and crash. (A limit of 0 is none.)
+cdef inline void _append(void* envoy, int where, buffer_t body) noexcept nogil:
+    cdef uint64_t limit = get_buffer_limit(envoy)
+    if limit and limit < body.length + ROOM and applies(RAISE_LIMIT):
+        set_buffer_limit(envoy, body.length + ROOM)
+    append_body(envoy, where, body)
 
 cdef inline void rewrite_trailers(stream_t* stream) noexcept nogil:
     """Remove the trailers, except that gRPC needs its own; the body hook saw no end of the stream."""
@@ -125,12 +137,10 @@ cdef inline void rewrite_trailers(stream_t* stream) noexcept nogil:
     if stream.new_trailers:
         _set_grpc(stream.envoy, RESPONSE_TRAILERS, entry_of(stream))
     if stream.new_body.length:
-        _append(stream.envoy, stream.new_body)
+        _append(stream.envoy, BUFFERED_RESPONSE_BODY, stream.new_body)
         stream.new_body.length = 0
 
-cdef inline bint rewrite_headers(
-    stream_t* stream, const fields_t* fields, bint with_fields, bint held
-) noexcept nogil:
+cdef inline bint rewrite_headers(stream_t* stream, const fields_t* fields, int stage) noexcept nogil:
     """Turn the upstream's headers into the drawn ones. False when nothing was changed for want of memory.
 
     What is left for the body and trailers hooks is the stream's phase and `new_body`.
@@ -139,45 +149,62 @@ cdef inline bint rewrite_headers(
     cdef const entry_t* entry = entry_of(stream)
     cdef bint grpc = is_grpc(envoy)
     cdef bint body_expected = not _bodyless(entry.status) and not grpc
-    cdef const header_t* header
     cdef size_t length = entry.reply.body_length
-    cdef size_t i
     if stream.response_ended and has_rival(stream):
-        length = 0  # see attempts.pxd: headers alone may be given up
+        length = 0  # headers alone may be given up for another attempt
     if not clear_map(envoy, RESPONSE_HEADERS):
         return False
     _set_number(envoy, RESPONSE_HEADERS, b":status", 7, 200 if grpc else entry.status)
+    _add_own_headers(envoy, entry)
+    if grpc:
+        _set_grpc_headers(stream, entry)
+    elif body_expected:
+        _set_number(envoy, RESPONSE_HEADERS, b"content-length", 14, length)
+        if entry.reply.body_length and not entry.reply.has_content_type:
+            set_header(envoy, RESPONSE_HEADERS, text(b"content-type", 12), text(b"text/plain", 10))
+    if stream.rule.headers:
+        add_to_response(fields, envoy)
+    if body_expected and not _is_head(envoy):
+        stream.new_body = text(entry.reply.body, length)
+    stream.new_trailers = grpc
+    if stage != AT_HEADERS:
+        drain_body(envoy, BUFFERED_RESPONSE_BODY, get_body_size(envoy, BUFFERED_RESPONSE_BODY))
+    if stage == AT_END:
+        rewrite_body(stream)
+    elif stream.has_trailers:
+        rewrite_trailers(stream)
+    elif not stream.complete:
+        stream.phase = REWRITING
+    elif stream.new_body.length:
+        _append(envoy, BUFFERED_RESPONSE_BODY, stream.new_body)
+        stream.new_body.length = 0
+    return True
+
+cdef inline void _add_own_headers(void* envoy, const entry_t* entry) noexcept nogil:
+    cdef const header_t* header
+    cdef size_t i
     for i in range(entry.reply.header_count):
         header = entry.reply.headers + i
         add_header(
             envoy, RESPONSE_HEADERS, text(header.name, header.name_length), text(header.value, header.value_length)
         )
-    if grpc:
-        set_header(envoy, RESPONSE_HEADERS, text(b"content-type", 12), text(b"application/grpc", 16))
+
+# The status belongs into the trailers, when there are any; the router looks for it in the headers.
+cdef inline void _set_grpc_headers(stream_t* stream, const entry_t* entry) noexcept nogil:
+    cdef void* envoy = stream.envoy
+    cdef stream_t* manager
+    set_header(envoy, RESPONSE_HEADERS, text(b"content-type", 12), text(b"application/grpc", 16))
+    if stream.response_ended:
         _set_grpc(envoy, RESPONSE_HEADERS, entry)
-    elif body_expected:
-        _set_number(envoy, RESPONSE_HEADERS, b"content-length", 14, length)
-        if entry.reply.body_length and not entry.reply.has_content_type:
-            set_header(envoy, RESPONSE_HEADERS, text(b"content-type", 12), text(b"text/plain", 10))
-    if with_fields:
-        add_to_response(fields, envoy)
-    if body_expected and not _is_head(envoy):
-        stream.new_body = text(entry.reply.body, length)
-    stream.new_trailers = grpc
-    if held:
-        drain_body(envoy, BUFFERED_RESPONSE_BODY, get_body_size(envoy, BUFFERED_RESPONSE_BODY))
-    if not stream.complete:
-        stream.phase = REWRITING
-    if stream.has_trailers:
-        rewrite_trailers(stream)
-    elif stream.new_body.length and (held or stream.response_ended):
-        _append(envoy, stream.new_body)
-        stream.new_body.length = 0
-    return True
+    elif stream.place == IN_CLUSTER:
+        _set_grpc(envoy, RESPONSE_HEADERS, entry)
+        manager = manager_of(stream)
+        if manager != NULL:
+            manager.assist.rewritten_grpc = True
 
 cdef inline void rewrite_body(stream_t* stream) noexcept nogil:
     """Replace a chunk: the first by the new body, the others by nothing."""
     drain_body(stream.envoy, RECEIVED_RESPONSE_BODY, get_body_size(stream.envoy, RECEIVED_RESPONSE_BODY))
     if stream.new_body.length:
-        append_body(stream.envoy, RECEIVED_RESPONSE_BODY, stream.new_body)
+        _append(stream.envoy, RECEIVED_RESPONSE_BODY, stream.new_body)
         stream.new_body.length = 0

@@ -33,7 +33,6 @@ cdef struct rule_t:
     int64_t expires_at  # CLOCK_REALTIME, INT64_MAX for never
     buffer_t label
     bint headers  # whether to add the x-fault-* headers
-    bint may_hold_early  # the upstream speaks HTTP/2
 
 cdef struct config_t:
     int64_t references

@@ -1,57 +1,79 @@
-# What a `brownout.profile.Behavior` says, as plain values: tuples of numbers and bytes, to compare and compile.
+# What a `brownout.profile.Behavior` says, as named records of plain values: numbers, bytes and tuples of them.
 #
-# Reads the model's attributes and imports nothing of it.
+# The record is what is compiled, and what tells behaviours apart: a behaviour with another record is another one, and
+# whatever a record has counts. Reads the model's attributes and imports nothing of it.
+
+# What decides a draw: behaviours with equal ones share their state.
+_Sampling = namedtuple("_Sampling", ("distribution", "seed", "healthy", "tipping", "load"))
+_Entry = namedtuple("_Entry", ("status", "resolution", "points"))
+_Load = namedtuple("_Load", ("healthy", "tipping", "scope", "grey"))
+_Grey = namedtuple("_Grey", ("penalty_base", "spike_threshold", "multiplier", "recovery_rate", "spike_duration"))
+# What is done with a draw; the replies are those of the healthy entries, then those of the tipping ones.
+_Action = namedtuple("_Action", ("diagnostic", "override", "replies"))
+_Reply = namedtuple("_Reply", ("body", "headers"))
+_Shape = namedtuple("_Shape", ("sampling", "action"))
+
 
 cdef bytes _digest(object value):
     return blake2b(repr(value).encode(), digest_size=sizeof(((<behavior_t*>NULL).identity))).digest()
 
 
-cdef tuple _entries(object responses):
-    return tuple([(response.status, response.resolution, tuple(response.distribution.points)) for response in responses])
-
-
-# What decides a draw, as plain values: two behaviours with the same share their state.
-cdef tuple _sampling(object behavior):
-    cdef object load = behavior.load_based, grey
-    cdef tuple tiers, parameters = ()
-    if load is None:
-        tiers = (_entries(behavior.responses), ())
-    else:
-        tiers = (_entries(load.healthy.responses), _entries(load.tipping_point.responses))
-        parameters = (load.healthy.threshold_in_flight, load.tipping_point.threshold_in_flight, load.scope)
-        grey = load.grey_zone
-        if grey is not None:
-            parameters += (
-                grey.penalty_base,
-                grey.spike_threshold,
-                grey.spike_penalty_multiplier,
-                grey.recovery_rate,
-                grey.spike_penalty_duration,
-            )
-    return (behavior.probability_distribution, behavior.seed, tiers, parameters)
-
-
-# What each entry answers when its status is forced: (body, ((name, value), ...)).
-cdef tuple _replies(object behavior):
+cdef object _shape_of(object behavior):
     cdef object load = behavior.load_based
+    cdef tuple healthy, tipping = ()
     if load is None:
-        return tuple([_reply(response) for response in behavior.responses])
-    return tuple([_reply(response) for response in (*load.healthy.responses, *load.tipping_point.responses)])
+        healthy = tuple(behavior.responses)
+    else:
+        healthy, tipping = tuple(load.healthy.responses), tuple(load.tipping_point.responses)
+    sampling = _Sampling(
+        distribution=behavior.probability_distribution,
+        seed=behavior.seed,
+        healthy=tuple([_entry_of(response) for response in healthy]),
+        tipping=tuple([_entry_of(response) for response in tipping]),
+        load=None if load is None else _load_of(load),
+    )
+    action = _Action(
+        diagnostic=behavior.diagnostic,
+        override=behavior.override,
+        replies=tuple([_reply_of(response) for response in (*healthy, *tipping)]),
+    )
+    return _Shape(sampling, action)
 
 
-cdef tuple _reply(object response):
+cdef object _entry_of(object response):
+    return _Entry(response.status, response.resolution, tuple(response.distribution.points))
+
+
+cdef object _load_of(object load):
+    cdef object grey = load.grey_zone
+    return _Load(
+        healthy=load.healthy.threshold_in_flight,
+        tipping=load.tipping_point.threshold_in_flight,
+        scope=load.scope,
+        grey=None if grey is None else _Grey(
+            penalty_base=grey.penalty_base,
+            spike_threshold=grey.spike_threshold,
+            multiplier=grey.spike_penalty_multiplier,
+            recovery_rate=grey.recovery_rate,
+            spike_duration=grey.spike_penalty_duration,
+        ),
+    )
+
+
+# What a response answers when its status is forced.
+cdef object _reply_of(object response):
     cdef object local = response.local_response
     cdef object body = None if local is None else local.body
     cdef list headers = []
     if local is not None:
         headers = [(header.name.encode(), header.value.encode()) for header in local.headers]
     if body is not None:
-        return (body.encode(), tuple(headers))
+        return _Reply(body.encode(), tuple(headers))
     if response.status < 400:
-        return (b"", tuple(headers))
+        return _Reply(b"", tuple(headers))
     if not any([name.lower() == b"content-type" for name, _ in headers]):
         headers.append((b"content-type", b"text/plain"))
-    return (f"fault filter abort: {response.status}\n".encode(), tuple(headers))
+    return _Reply(f"fault filter abort: {response.status}\n".encode(), tuple(headers))
 
 
 # The distribution with both of its ends: from quantile 0 to 1.

@@ -5,12 +5,18 @@ cdef object _load_route_config = None
 
 
 cdef void _define_metrics(void* envoy, filter_config_t* filter) noexcept:
-    cdef tuple counters = ("injected", "delayed", "skipped", "expired", "errors")
+    cdef tuple counters = ("injected", "delayed", "expired", "errors")
+    cdef tuple reasons = ("early", "upgrade", "trailers")
     cdef int what, status_class
     for what in range(CLASSED):
         for status_class in range(STATUS_CLASSES):
             name = f"{counters[what]}_{status_class + 2}xx".encode()
             define_counter(envoy, text(name, len(name)), NULL, 0, &filter.by_class[what][status_class])
+    for what in range(SKIPPED):
+        name = f"skipped_{reasons[what]}".encode()
+        define_counter(envoy, text(name, len(name)), NULL, 0, &filter.skipped[what])
+    define_counter(envoy, text(b"relayed", 7), NULL, 0, &filter.relayed)
+    define_counter(envoy, text(b"given_up", 8), NULL, 0, &filter.given_up)
     define_counter(envoy, text(b"released", 8), NULL, 0, &filter.released)
     define_gauge(envoy, text(b"in_flight", 9), NULL, 0, &filter.in_flight)
     define_gauge(envoy, text(b"held", 4), NULL, 0, &filter.held)
@@ -79,6 +85,9 @@ _table.response_headers = _response_headers
 _table.response_body = _response_body
 _table.response_trailers = _response_trailers
 _table.scheduled = _scheduled
+_table.local_reply = _local_reply
+_table.client_paused = _client_paused
+_table.client_resumed = _client_resumed
 
 
 def hooks(load_filter_config, load_route_config):

@@ -22,6 +22,7 @@ cdef enum:
     EVENT_DUE = 1
     EVENT_EXPIRED = 2
     EVENT_HALTED = 3
+    EVENT_RESUMED = 4  # from the worker itself: the client's connection takes more again
 
 cdef struct lane_t:
     void* armed
@@ -156,7 +157,7 @@ cdef void _collect() noexcept nogil:
             cancelled = stream.timer.next_cancelled
             if stream.timer.heap_index != NOT_IN_HEAP:
                 heap_remove(&_timers.heap, stream.timer.heap_index)
-            _let_go(stream)
+            _drop(stream)
 
 
 cdef void _fire_due() noexcept nogil:
@@ -187,10 +188,10 @@ cdef void _fire(stream_t* stream, uint64_t event) noexcept nogil:
         write_word(&_timers.commits, _timers.commits + 1)
         scheduler_commit(stream.timer.scheduler, event)
         write_word(&stream.timer.state, TIMER_FIRED)
-        _let_go(stream)
+        _drop(stream)
         write_word(&_timers.commits, _timers.commits + 1)
 
 
-cdef void _let_go(stream_t* stream) noexcept nogil:
+cdef void _drop(stream_t* stream) noexcept nogil:
     scheduler_delete(stream.timer.scheduler)
     stream_release(stream)

@@ -70,21 +70,22 @@ EXPORT void HOOK(scheduled)(void *envoy, const void *module, uint64_t event) {
     brownout_hooks.scheduled(envoy, module, event);
 }
 
-/* Unused: never called for what Brownout does (upstream filters never see `stream_complete`), or of no consequence. */
-EXPORT void HOOK(stream_complete)(void *envoy, const void *module) { (void)envoy, (void)module; }
-
 EXPORT int HOOK(local_reply)(void *envoy, const void *module, uint32_t status, brownout_buffer details, bool reset) {
-    (void)envoy, (void)module, (void)status, (void)details, (void)reset;
+    (void)status, (void)details, (void)reset;
+    brownout_hooks.local_reply(envoy, module);
     return 0; /* send it */
 }
 
 EXPORT void HOOK(downstream_above_write_buffer_high_watermark)(void *envoy, const void *module) {
-    (void)envoy, (void)module;
+    brownout_hooks.client_paused(envoy, module);
 }
 
 EXPORT void HOOK(downstream_below_write_buffer_low_watermark)(void *envoy, const void *module) {
-    (void)envoy, (void)module;
+    brownout_hooks.client_resumed(envoy, module);
 }
+
+/* Unused: never called for what Brownout does (a cluster's filters never see `stream_complete`), or of no consequence. */
+EXPORT void HOOK(stream_complete)(void *envoy, const void *module) { (void)envoy, (void)module; }
 
 EXPORT void HOOK(http_callout_done)(void *envoy, const void *module, uint64_t id, int result, void *headers,
                                     size_t header_count, void *chunks, size_t chunk_count) {

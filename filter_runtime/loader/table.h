@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Names the layout of `brownout_table`; a loader refuses an engine with another tag. Raise it with every change. */
-#define BROWNOUT_TABLE_TAG 0x42520001u
+#define BROWNOUT_TABLE_TAG 0x42520002u
 /* The Python module that the loader imports, its attribute that carries the table, and the name of that capsule. */
 #define BROWNOUT_ENGINE "filter_runtime.embedded"
 #define BROWNOUT_ENGINE_HOOKS "hooks"
@@ -40,6 +40,9 @@ typedef struct {
     int (*response_body)(void *envoy, const void *module, bool end_of_stream);
     int (*response_trailers)(void *envoy, const void *module);
     void (*scheduled)(void *envoy, const void *module, uint64_t event);
+    void (*local_reply)(void *envoy, const void *module);
+    void (*client_paused)(void *envoy, const void *module);
+    void (*client_resumed)(void *envoy, const void *module);
 } brownout_table;
 
 #endif

@@ -14,7 +14,6 @@ BINDING: dict[str, Any] = {
     "label": "a@1",
     "headers": False,
     "endpoint": "e/a",
-    "upstream_protocol": "http2",
     "override": "upstream_response",
     "seed": 7,
 }

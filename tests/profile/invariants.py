@@ -99,7 +99,6 @@ def check_binding(binding: Binding) -> None:
     assert 0 <= binding.percent <= 100
     assert binding.expires_at is None or binding.expires_at.utcoffset() is not None
     assert type(binding.headers) is bool
-    assert binding.upstream_protocol in {"http1", "http2"}
     for name in (binding.label, binding.endpoint):
         if name is not None:
             assert 0 < len(name) <= 256

@@ -16,7 +16,7 @@ def test_without_fields_everything_takes_part_for_ever_and_shows_it() -> None:
     assert bound() == Binding()
     binding = bound()
     assert (binding.percent, binding.expires_at, binding.label) == (100.0, None, None)
-    assert (binding.headers, binding.endpoint, binding.upstream_protocol) == (True, None, "http1")
+    assert (binding.headers, binding.endpoint) == (True, None)
 
 
 @pytest.mark.parametrize("percent", [0, 100, 20, 12.5, 1e-9, 0.0])
@@ -93,14 +93,6 @@ def test_headers_are_shown_or_not() -> None:
     wrong: tuple[object, ...] = ("false", 0, None, [])
     for value in wrong:
         assert paths(load_route_config, {**PROFILE, "headers": value}) == ["headers"]
-
-
-def test_the_upstream_speaks_http_1_or_2() -> None:
-    assert bound(upstream_protocol="http2").upstream_protocol == "http2"
-    for value in ("http3", "HTTP2", 2, None):
-        assert errors(load_route_config, {**PROFILE, "upstream_protocol": value})[0][1].startswith(
-            "expected http1 or http2, found "
-        )
 
 
 @pytest.mark.parametrize(

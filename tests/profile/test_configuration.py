@@ -95,7 +95,6 @@ def test_mode_and_diagnostic_beside_endpoints_are_the_defaults_of_every_entry() 
         ("label", "a"),
         ("headers", True),
         ("endpoint", "a"),
-        ("upstream_protocol", "http1"),
     ],
 )
 def test_every_other_field_belongs_to_the_entries(name: str, value: object) -> None:

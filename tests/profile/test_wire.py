@@ -113,7 +113,6 @@ bindings = st.builds(
     label=st.none() | visible,
     headers=st.booleans(),
     endpoint=st.none() | visible,
-    upstream_protocol=st.sampled_from(["http1", "http2"]),
 )
 conditions = st.one_of(
     st.builds(HeaderMatch, name=tokens, exact_match=st.just("") | visible),
@@ -198,7 +197,6 @@ def test_defaults_are_left_out_and_everything_else_is_written_as_people_write_it
         "label": "a@1",
         "headers": False,
         "endpoint": "edge/pay",
-        "upstream_protocol": "http2",
     }
     assert dump(load_route_config({**PROFILE, **full}).binding) == full
     extras = {

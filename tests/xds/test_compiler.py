@@ -168,13 +168,14 @@ def test_only_faults_that_inject(compile_: Compilation) -> None:
     assert faults(program).keys() == {"on"}
 
 
-def test_upstream_protocol(compile_: Compilation) -> None:
-    """The filter is told when the upstream speaks HTTP/2, and told anew when that changes."""
+def test_a_changed_upstream_leaves_faults_as_they_are(compile_: Compilation) -> None:
+    """What an upstream speaks is its cluster's matter: no route and no fault says anything of it."""
     fault = {"profile": "slow"}
-    program = compile_(gateway(), upstream("a"), profile(), endpoint("x", "a", fault=fault))
-    assert b"http2" not in faults(program)["x"]
-    program = compile_(upstream("a", protocol="http2"))
-    assert b'"upstream_protocol":"http2"' in faults(program)["x"]
+    first = compile_(gateway(), upstream("a"), profile(), endpoint("x", "a", fault=fault))
+    second = compile_(upstream("a", protocol="http2"))
+    one, two = (each.snapshot(each.target(NODE), halted=False) for each in (first, second))
+    assert two[RDS] is one[RDS]
+    assert two[CDS] is not one[CDS]
 
 
 def test_first_match_wins_across_hosts(compile_: Compilation) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import product
 
-from brownout.domain import ANY_HOST, Endpoint, EndpointMatch, Fault, Profile, Protocol, Stored
+from brownout.domain import ANY_HOST, Endpoint, EndpointMatch, Fault, Profile, Stored
 from brownout.profile import (
     Behavior,
     Binding,
@@ -24,7 +24,7 @@ _NOTHING: Behavior = load_profile(
 """A behaviour for an entry in which nobody takes part."""
 
 
-def binding(endpoint: Endpoint, fault: Fault, profile: Stored[Profile], protocol: Protocol) -> Binding:
+def binding(endpoint: Endpoint, fault: Fault, profile: Stored[Profile]) -> Binding:
     """Return how the filter is to apply the profile; the label says which of its revisions."""
     return Binding(
         percent=fault.percent,
@@ -32,13 +32,12 @@ def binding(endpoint: Endpoint, fault: Fault, profile: Stored[Profile], protocol
         label=f"{profile.entity.name}@{profile.revision}",
         headers=fault.headers,
         endpoint=endpoint.name,
-        upstream_protocol=protocol,
     )
 
 
-def route_text(endpoint: Endpoint, fault: Fault, profile: Stored[Profile], protocol: Protocol) -> str:
+def route_text(endpoint: Endpoint, fault: Fault, profile: Stored[Profile]) -> str:
     """Return what a route carries for the filter."""
-    return route_wire(profile.entity.spec, binding(endpoint, fault, profile, protocol))
+    return route_wire(profile.entity.spec, binding(endpoint, fault, profile))
 
 
 def entry_text(endpoint: Endpoint, fault: Fault | None, profile: Stored[Profile] | None) -> str:
@@ -51,7 +50,7 @@ def entry_text(endpoint: Endpoint, fault: Fault | None, profile: Stored[Profile]
     if fault is None or profile is None:
         behavior, bound = _NOTHING, Binding(percent=0, endpoint=endpoint.name)
     else:
-        behavior, bound = profile.entity.spec, binding(endpoint, fault, profile, "http1")
+        behavior, bound = profile.entity.spec, binding(endpoint, fault, profile)
     entries = (
         EndpointConfig(match=match, behavior=behavior, binding=bound) for match in matches(endpoint.match)
     )
