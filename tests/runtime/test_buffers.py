@@ -4,6 +4,8 @@ Envoy crashes when a response that is complete is let go and the client's side t
 ends with an Envoy that was alive and exits cleanly.
 """
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -67,7 +69,7 @@ def test_a_large_body_with_trailers_passes_whole(
 @pytest.mark.parametrize("size", [100, 20_000, 40_000, 200_000])
 def test_a_large_message_passes_whole(size: int, version: str) -> None:
     """A unary call of gRPC: its status comes in trailers."""
-    rule = always(200, "20ms", upstream_protocol="http2")
+    rule = always(200, "20ms")
     got = answers(Behaviour.grpc(b"x" * size), rule, version, to_http2=True, grpc=True)
     assert [len(one.body) for one in got] == [size + 5] * 3
     assert all(dict(one.trailers) == {"grpc-status": "0"} for one in got)
@@ -96,32 +98,69 @@ def test_a_large_body_takes_the_place_of_any(
     assert [(one.status, len(one.body), one.complete) for one in got] == [(503, 200_000, True)] * 3
 
 
-@pytest.mark.parametrize(("size", "held"), [(20_000, True), (40_000, False)])
-def test_what_may_be_too_much_is_let_go_when_it_is_complete(size: int, held: bool, version: str) -> None:
-    """Its delay is cut short then, and counted as skipped; the header says how much was added."""
-    rule = always(200, "400ms")
-    with (
-        Upstream(default=Behaviour(size=size, trailers=TRAILERS)) as upstream,
-        EnvoyProcess(bootstrap(upstream, rule, http2=True), version=version) as envoy,
-    ):
-        answer = exchange(envoy.address(), http2=True)
-        assert len(answer.body) == size
+@pytest.mark.parametrize("limit", [0, 1024, LIMIT, None])
+@pytest.mark.parametrize("size", [0, 1000, 1025, 20_000, 32_768, 40_000, 300_000])
+@pytest.mark.parametrize("trailers", [(), TRAILERS])
+@pytest.mark.parametrize("position", ["downstream", "both"])
+def test_no_delay_is_cut_short(
+    position: str, trailers: tuple[tuple[str, str], ...], size: int, limit: int | None, envoys: "Envoys"
+) -> None:
+    """Neither by the size, nor by trailers, nor by the limits of Envoy's buffers, of which 0 is none."""
+    envoy, upstream = envoys.get(position, limit)
+    upstream["/"] = Behaviour(size=size, trailers=trailers)
+    for http2 in (False, True):
+        answer = exchange(envoy.address(), http2=http2)
+        assert (answer.status, len(answer.body), answer.complete) == (200, size, True)
+        assert answer.trailers == list(trailers)
         found = faults(answer)
         took = seconds(found["x-fault-actual-upstream"]) + seconds(found["x-fault-added-delay"])
-        assert (took == pytest.approx(0.4, abs=1e-6)) is held
-        assert envoy.stat("cluster.upstream.brownout.skipped_2xx") == (0 if held else 1)
+        assert took == pytest.approx(0.15, abs=1e-6)
+    assert not any(envoy.stats("brownout[.]skipped_").values())
 
 
-def test_nothing_is_too_much_in_downstream_position(version: str) -> None:
-    """There the router is done: the whole delay is kept."""
-    rule = always(200, "200ms")
-    with Upstream(default=Behaviour(size=40_000, trailers=TRAILERS)) as upstream:
-        config = static_bootstrap(upstream.port, routes=[route("/", rule)], position="downstream", http2=True)
-        config["static_resources"]["listeners"][0]["per_connection_buffer_limit_bytes"] = LIMIT
-        with EnvoyProcess(config, version=version) as envoy:
-            answer = exchange(envoy.address(), http2=True)
-            assert (len(answer.body), answer.complete) == (40_000, True)
-            found = faults(answer)
-            took = seconds(found["x-fault-actual-upstream"]) + seconds(found["x-fault-added-delay"])
-            assert took == pytest.approx(0.2, abs=1e-6)
-            assert envoy.stat("brownout.skipped_2xx") == 0
+@pytest.mark.parametrize("limit", [0, LIMIT])
+@pytest.mark.parametrize("size", [0, 1000, 40_000])
+def test_the_filter_of_the_cluster_alone_lets_trailers_go(size: int, limit: int, envoys: "Envoys") -> None:
+    """When they come; the header says how much was added, and a counter how often that was."""
+    envoy, upstream = envoys.get("upstream", limit)
+    upstream["/"] = Behaviour(size=size, trailers=TRAILERS, pause=0.03)
+    before = envoy.stat("cluster.upstream.brownout.skipped_trailers")
+    answer = exchange(envoy.address(), http2=True)
+    assert (answer.status, len(answer.body), answer.complete) == (200, size, True)
+    assert answer.trailers == list(TRAILERS)
+    assert 0.02 < seconds(faults(answer)["x-fault-added-delay"]) < 0.12
+    assert envoy.stat("cluster.upstream.brownout.skipped_trailers") == before + 1
+    upstream["/"] = Behaviour(size=size)
+    found = faults(exchange(envoy.address(), http2=True))
+    took = seconds(found["x-fault-actual-upstream"]) + seconds(found["x-fault-added-delay"])
+    assert took == pytest.approx(0.15, abs=1e-6)
+    assert envoy.stat("cluster.upstream.brownout.skipped_trailers") == before + 1
+    assert envoy.log.count("brownout: ") == 1
+
+
+class Envoys:
+    """One for each place and limit, with an upstream of HTTP/2 and a delay of 150 ms, as they are needed."""
+
+    def __init__(self, version: str, stack: ExitStack) -> None:
+        self._version, self._stack = version, stack
+        self._upstream = stack.enter_context(Upstream())
+        self._running: dict[tuple[str, int | None], EnvoyProcess] = {}
+
+    def get(self, position: str, limit: int | None) -> tuple[EnvoyProcess, Upstream]:
+        """The Envoy, and its upstream; `limit` None is Envoy's default."""
+        if (position, limit) not in self._running:
+            rule = always(200, "150ms")
+            config = static_bootstrap(
+                self._upstream.port, routes=[route("/", rule)], position=position, http2=True
+            )
+            for kind in ("listeners", "clusters") if limit is not None else ():
+                config["static_resources"][kind][0]["per_connection_buffer_limit_bytes"] = limit
+            process = EnvoyProcess(config, version=self._version)
+            self._running[position, limit] = self._stack.enter_context(process)
+        return self._running[position, limit], self._upstream
+
+
+@pytest.fixture(scope="module")
+def envoys(version: str) -> Iterator[Envoys]:
+    with ExitStack() as stack:
+        yield Envoys(version, stack)

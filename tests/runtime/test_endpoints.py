@@ -39,7 +39,7 @@ def upstream() -> Iterator[Upstream]:
         yield server
 
 
-@pytest.fixture(scope="module", params=["upstream", "downstream"])
+@pytest.fixture(scope="module", params=["upstream", "downstream", "both"])
 def address(upstream: Upstream, request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
     config = static_bootstrap(
         upstream.port, filter_config={"endpoints": ENDPOINTS}, position=str(request.param)
@@ -126,12 +126,42 @@ def test_defaults_of_the_list_apply_to_its_entries(upstream: Upstream) -> None:
         assert "x-fault-worker-index" not in faults(exchange(envoy.address(), path="/own"))
 
 
-def test_the_upstream_position_sees_the_rewritten_path(upstream: Upstream) -> None:
-    """In upstream position the path is the one that goes upstream."""
+@pytest.mark.parametrize("position", ["upstream", "downstream", "both"])
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        {"prefix_rewrite": "/internal"},
+        {"regex_rewrite": {"pattern": {"regex": "^/public"}, "substitution": "/internal"}},
+    ],
+)
+def test_the_path_of_the_client_decides(
+    upstream: Upstream, rewrite: dict[str, Any], position: str, version: str
+) -> None:
+    """Only where no filter has seen that, in the cluster alone, it is the one that goes upstream."""
     config = static_bootstrap(
         upstream.port,
-        routes=[route("/public", prefix_rewrite="/internal")],
-        filter_config={"endpoints": [entry(418, prefix="/internal")]},
+        routes=[route("/public", **rewrite)],
+        filter_config={"endpoints": [entry(418, prefix="/internal"), entry(409, prefix="/public")]},
+        position=position,
+    )
+    with EnvoyProcess(config, version=version) as envoy:
+        answer = exchange(envoy.address(), path="/public/x")
+        assert answer.status == (418 if position == "upstream" else 409)
+        assert upstream.requests[-1].path == "/internal/x"
+
+
+@pytest.mark.parametrize("position", ["upstream", "downstream", "both"])
+def test_the_host_of_the_client_decides(upstream: Upstream, position: str) -> None:
+    """So it is with a host that the route rewrites."""
+    hosts = [
+        entry(418, headers=[header("host", "internal.example")]),
+        entry(409, headers=[header("host", "test")]),
+    ]
+    config = static_bootstrap(
+        upstream.port,
+        routes=[route("/", host_rewrite_literal="internal.example")],
+        filter_config={"endpoints": hosts},
+        position=position,
     )
     with EnvoyProcess(config) as envoy:
-        assert exchange(envoy.address(), path="/public/x").status == 418
+        assert exchange(envoy.address()).status == (418 if position == "upstream" else 409)

@@ -13,7 +13,7 @@ from .profiles import always
 ROUTES = [
     route("/abort.Service/", always(503, "20ms")),
     route("/override.Service/", always(503, "20ms", override="upstream_response")),
-    route("/delay.Service/", always(200, "150ms", upstream_protocol="http2")),
+    route("/delay.Service/", always(200, "150ms")),
 ]
 
 

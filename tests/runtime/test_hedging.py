@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.support import Behaviour, EnvoyProcess, Upstream, exchange, route, static_bootstrap
+from tests.support import (
+    Behaviour,
+    EnvoyProcess,
+    Http2Client,
+    Upstream,
+    exchange,
+    route,
+    static_bootstrap,
+    wait_until,
+)
 from tests.support.load import get_many
 
 from .profiles import always, faults, profile, response, seconds
@@ -87,7 +96,6 @@ def test_any_mixture_of_attempts_leaves_nothing_behind(body: bytes, http2: bool,
         {"status": 503, "resolution": 6, "distribution": {"p0": "0s", "p100": "150ms"}},
         {"status": 200, "resolution": 4, "distribution": {"p0": "0s", "p100": "150ms"}},
         override="upstream_response",
-        upstream_protocol="http2" if http2 else "http1",
     )
     routes = [hedged(config, after="0.05s", retries=2)]
     with (
@@ -101,4 +109,24 @@ def test_any_mixture_of_attempts_leaves_nothing_behind(body: bytes, http2: bool,
         assert set(statuses) == {200, 503}
         assert statuses[200] > statuses[503]  # 0.6 ** 3 of the requests fail
         assert envoy.stat(f"{PREFIX}.upstream_rq_total") > 600
+        nothing_is_left(envoy)
+
+
+def test_a_response_waits_for_its_client_and_then_has_a_rival(version: str) -> None:
+    """The client does not read when it falls due, and when it does another attempt is under way: one wins."""
+    paths = {"/big": Behaviour(size=8_000_000), "/": TRAILING}
+    routes = [route("/big"), hedged(always(200, "600ms"), after="1s")]
+    with (
+        Upstream(paths) as upstream,
+        EnvoyProcess(static_bootstrap(upstream.port, routes=routes), version=version) as envoy,
+        Http2Client(envoy.address(), receive_buffer=4096) as http,
+    ):
+        big = http.request(path="/big")
+        envoy.wait_stat(f"{PREFIX}.upstream_flow_control_paused_reading_total")
+        small = http.request()
+        wait_until(lambda: upstream.counts["/"] == 2)
+        envoy.wait_stat(f"{PREFIX}.brownout.held", 2)
+        assert len(http.answer(big).body) == 8_000_000
+        answer = http.answer(small)
+        assert (answer.status, answer.trailers, answer.complete) == (200, [("x-end", "1")], True)
         nothing_is_left(envoy)

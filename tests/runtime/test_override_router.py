@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.support import Behaviour, EnvoyProcess, Upstream, exchange, route, static_bootstrap, wait_until
 
 from .profiles import always, profile, response
@@ -65,19 +67,50 @@ def test_a_local_response_is_not_retried() -> None:
         assert envoy.stat("cluster.upstream.upstream_rq_503") == 0
 
 
-def test_grpc_retries_see_the_code() -> None:
-    """`retry_on: unavailable` retries an injected gRPC 14."""
+@pytest.mark.parametrize("http2", [False, True], ids=["http1", "http2"])
+@pytest.mark.parametrize("latency", ["0s", "20ms"])
+@pytest.mark.parametrize("shape", ["trailers", "headers only"])
+def test_grpc_retries_see_the_code(shape: str, latency: str, http2: bool, version: str) -> None:
+    """`retry_on: unavailable` retries an injected gRPC 14, which the client finds where gRPC has it."""
     retry = {"retry_on": "unavailable", "num_retries": 2, "retry_back_off": {"base_interval": "0.001s"}}
+    refusal = (("content-type", "application/grpc"), ("grpc-status", "5"))
+    behaviour = Behaviour.grpc(b"hello") if shape == "trailers" else Behaviour(headers=refusal, body=b"")
+    routes = [route("/", overriding(503, latency), retry_policy=retry)]
     with (
-        Upstream(default=Behaviour.grpc(b"hello")) as upstream,
-        EnvoyProcess(
-            static_bootstrap(
-                upstream.port, routes=[route("/", overriding(503, "1ms"), retry_policy=retry)], http2=True
-            )
-        ) as envoy,
+        Upstream(default=behaviour) as upstream,
+        EnvoyProcess(static_bootstrap(upstream.port, routes=routes, http2=http2), version=version) as envoy,
     ):
-        exchange(envoy.address(), "POST", "/", headers=GRPC, body=b"\0\0\0\0\0", http2=True)
+        answer = exchange(envoy.address(), "POST", "/", headers=GRPC, body=b"\0\0\0\0\0", http2=True)
         assert envoy.stat("cluster.upstream.upstream_rq_retry") == 2
+        assert envoy.stat("cluster.upstream.upstream_rq_retry_limit_exceeded") == 1
+        assert envoy.stat("cluster.upstream.brownout.injected_5xx") == upstream.counts["/"] == 3
+        told = [pair for pair in (*answer.headers, *answer.trailers) if pair[0].startswith("grpc-")]
+        assert sorted(told) == [("grpc-message", "fault filter abort: 503"), ("grpc-status", "14")]
+        assert set(told) <= set(answer.trailers if shape == "trailers" else answer.headers)
+
+
+@pytest.mark.parametrize(("latency", "retries"), [("0s", 2), ("1s", 0)])
+@pytest.mark.parametrize("grpc", [False, True])
+def test_the_filter_of_the_cluster_alone_is_retried_only_at_once(
+    grpc: bool, latency: str, retries: int, version: str
+) -> None:
+    """There an error that was delayed is Envoy's own reply, which the router does not see."""
+    retry = {
+        "retry_on": "5xx,unavailable",
+        "num_retries": 2,
+        "retry_back_off": {"base_interval": "0.001s"},
+    }
+    routes = [route("/", overriding(503, latency), retry_policy=retry)]
+    sent: dict[str, Any] = {"headers": GRPC, "body": b"\0\0\0\0\0"} if grpc else {}
+    with Upstream(default=Behaviour.grpc(b"hello") if grpc else Behaviour()) as upstream:
+        config = static_bootstrap(upstream.port, routes=routes, position="upstream", http2=grpc)
+        with EnvoyProcess(config, version=version) as envoy:
+            answer = exchange(envoy.address(), "POST", http2=grpc, **sent)
+            told = dict([*answer.headers, *answer.trailers])
+            assert (answer.status, told.get("grpc-status")) == ((200, "14") if grpc else (503, None))
+            assert answer.complete
+            assert upstream.counts["/"] == retries + 1
+            assert envoy.stat("cluster.upstream.upstream_rq_retry") == retries
 
 
 def test_outlier_detection_sees_the_failure() -> None:

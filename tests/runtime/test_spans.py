@@ -32,9 +32,11 @@ def receiver() -> Iterator[Upstream]:
         yield server
 
 
-def traced(upstream: Upstream, receiver: Upstream, **tracing: object) -> dict[str, Any]:
+def traced(
+    upstream: Upstream, receiver: Upstream, position: str = "both", **tracing: object
+) -> dict[str, Any]:
     """A bootstrap that traces every request to the receiver."""
-    config = static_bootstrap(upstream.port, routes=ROUTES)
+    config = static_bootstrap(upstream.port, routes=ROUTES, position=position)
     config["static_resources"]["clusters"].append(cluster(receiver.port, name="otlp"))
     manager = config["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
     manager["tracing"] = {
@@ -100,6 +102,21 @@ def test_attributes_say_what_the_headers_say(
     assert attributes == {f"fault.{name.removeprefix('x-fault-')}": value for name, value in headers.items()}
     assert attributes["fault.upstream-status"] == "200"
     assert attributes["fault.status"] == {"/delay": "200", "/abort": "503", "/respond": "201"}[path]
+
+
+@pytest.mark.parametrize("position", ["upstream", "downstream", "both"])
+def test_one_span_has_them(
+    upstream: Upstream, receiver: Upstream, version: str, upstream_span: bool, position: str
+) -> None:
+    """Each once, on the span of the filter that decided."""
+    receiver.requests.clear()
+    config = traced(upstream, receiver, position, spawn_upstream_span=upstream_span)
+    with EnvoyProcess(config, version=version) as envoy:
+        answer = exchange(envoy.address(), path="/abort")
+        found = received(receiver, 1 + upstream_span)
+    described = [span for span in found if "fault.status" in span.attributes]
+    assert len(described) == 1
+    assert described[0].attributes["fault.status"] == faults(answer)["x-fault-status"] == "503"
 
 
 def test_attributes_without_headers(upstream: Upstream, receiver: Upstream) -> None:

@@ -125,7 +125,7 @@ def static_bootstrap(
     *,
     routes: Sequence[Mapping[str, Any]] | None = None,
     filter_config: Config | None = None,
-    position: str = "upstream",
+    position: str = "both",
     http2: bool = False,
 ) -> dict[str, Any]:
     """A whole bootstrap: listener `http`, cluster `upstream` on `upstream_port`, the module in between.
