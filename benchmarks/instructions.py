@@ -29,7 +29,7 @@ REQUESTS, SLOW_REQUESTS = 200, 1_000
 WARM_UP = 50
 # Seconds; long enough that every response is held, though valgrind makes all else some fifty times slower.
 HELD = 0.03
-INJECTING = 25_000
+INJECTING = 30_000
 LABEL = "slow-checkout@7"
 IDLE = 1.2
 ENDPOINTS = (1, 20)
