@@ -1,7 +1,7 @@
 """Responses that are preceded by a 103.
 
-With that one the router takes the upstream's stream to be the one that the client's pauses concern: from then on they
-are not only counted, but reach a stream that has gone.
+With that one the router takes the upstream's stream to be the one that the client's pauses concern: from
+then on they are not only counted, but reach a stream that has gone.
 """
 
 from collections.abc import Iterator
