@@ -1,7 +1,7 @@
 """Builds what Envoy loads: the loader (C) and the engine (Cython).
 
-For tests, into the folder --build-lib: BROWNOUT_SANITIZE=address,undefined or =thread builds an instrumented engine,
-BROWNOUT_WITHOUT=number one without a rule of the hold (filter_runtime/engine/rules.pxd).
+For tests, into the folder --build-lib: BROWNOUT_SANITIZE=address,undefined or =thread builds an instrumented
+engine, BROWNOUT_WITHOUT=number one without a rule of the hold (filter_runtime/engine/rules.pxd).
 """
 
 import io

@@ -17,9 +17,8 @@ cdef int _deliver(stream_t* stream, int stage) noexcept nogil:
     cdef void* envoy = stream.envoy
     describe(&fields, stream, stream.effect != DESCRIBED)
     add_to_span(&fields, envoy)
-    if stream.added > 0:
-        count_class(envoy, stream.filter, DELAYED, stream.draw.status)
-        record_us(envoy, stream.filter.added_us, stream.added)
+    if not stream.assist.active:
+        _count_delivery(stream)
     stream.phase = PASSING
     if stream.effect == DESCRIBED:
         if stream.rule.headers:
@@ -27,7 +26,6 @@ cdef int _deliver(stream_t* stream, int stage) noexcept nogil:
                 drop_fields(envoy)
             add_to_response(&fields, envoy)
         return CONTINUE
-    count_class(envoy, stream.filter, INJECTED, stream.draw.status)
     if stream.effect == REPLACED and not _replaces_in_place(stream):
         if send_reply(stream, &fields, stream.rule.headers):
             return STOP
@@ -35,6 +33,15 @@ cdef int _deliver(stream_t* stream, int stage) noexcept nogil:
         return CONTINUE
     count_class(envoy, stream.filter, ERRORS, stream.upstream_status)
     return CONTINUE
+
+
+# The filter that decided counts, also what it hands over.
+cdef inline void _count_delivery(const stream_t* stream) noexcept nogil:
+    if stream.added > 0:
+        count_class(stream.envoy, stream.filter, DELAYED, stream.draw.status)
+        record_us(stream.envoy, stream.filter.added_us, stream.added)
+    if stream.effect != DESCRIBED:
+        count_class(stream.envoy, stream.filter, INJECTED, stream.draw.status)
 
 
 # A reply from the connection manager's filter to a response that has begun would bypass the other filters. What is

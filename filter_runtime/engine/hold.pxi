@@ -59,6 +59,15 @@ cdef int _keep(stream_t* stream, int phase) noexcept nogil:
     return STOP
 
 
+# What is to be replaced in the connection manager waits for its end, but not for long.
+cdef inline int _replace_soon(stream_t* stream, int64_t now) noexcept nogil:
+    if stream.complete:
+        return _deliver(stream, AT_HEADERS)
+    stream.timer.deadline = now + ENDING_NS
+    stream.timer.expires = False
+    return _keep(stream, ENDING)
+
+
 # From `scheduled`: hold a little longer.
 cdef inline bint _hold_again(stream_t* stream, int64_t ns) noexcept nogil:
     _wait_for_commit()  # the timer has let go of the stream
@@ -68,10 +77,14 @@ cdef inline bint _hold_again(stream_t* stream, int64_t ns) noexcept nogil:
 
 
 cdef int _keep_body(stream_t* stream, bint ended) noexcept nogil:
-    if stream.effect == REPLACED or stream.effect == REWRITTEN:
-        _keep_little(stream)
     if ended:
         stream.complete = True
+    if stream.effect == REPLACED or stream.effect == REWRITTEN:
+        if not ended and is_grpc(stream.envoy):
+            # A call that fails has no body, not even an empty one: a transcoder would take it for the answer.
+            stream.cut = True
+            return STOP_AND_DROP
+        _keep_little(stream)
     return STOP_AND_KEEP
 
 
@@ -179,10 +192,10 @@ cdef void _release_in_manager(stream_t* stream, uint64_t event) noexcept nogil:
             stream.phase = ENDING
             return
     _let_go(stream)
-    if stream.assist.active:
+    if stream.effect == AS_IT_IS:
         stream.phase = PASSING
-    elif stream.effect == AS_IT_IS:
-        _pass_as_it_is(stream, event)
+        if event != EVENT_DUE:
+            _pass_as_it_is(stream, event)
     elif _deliver(stream, HELD) != CONTINUE:
         return
     continue_encoding(stream.envoy)

@@ -15,37 +15,49 @@ cdef int _meet_response(stream_t* stream, bint ended) noexcept nogil:
         return STOP
     if assist.mark and take_mark(stream.envoy, assist.mark):
         assist.mark = 0
+        stream.response_ended = ended
+        stream.complete = ended
         return _hold_for_attempt(stream)
     return CONTINUE
 
 
 cdef int _hold_for_attempt(stream_t* stream) noexcept nogil:
-    cdef assist_t* assist = &stream.assist
-    if _is_halted() or assist.due - clock_ns(CLOCK_MONOTONIC) < NEGLIGIBLE_NS:
+    cdef int64_t now = clock_ns(CLOCK_MONOTONIC)
+    if _is_halted():
         return CONTINUE
-    stream.effect = AS_IT_IS
-    stream.timer.deadline = assist.due
-    stream.timer.expires = assist.expires
-    return _keep(stream, HOLDING)
+    if stream.assist.due - now >= NEGLIGIBLE_NS:
+        return _hold(stream, now, stream.assist.due)
+    if stream.effect != REPLACED:
+        return CONTINUE
+    return _replace_soon(stream, now)
 
 
-# In the attempt's hook: what was drawn is done now, and the connection manager's filter waits until it is due.
+# In the attempt's hook: its response goes on at once, and the connection manager's filter waits until it is due. That
+# also replaces it: a reply of the cluster's filter would leave the upstream's stream to the router until then.
 cdef int _hand_over(stream_t* stream, stream_t* manager, int64_t due) noexcept nogil:
-    cdef int64_t now = clock_ns(CLOCK_MONOTONIC), until_expiry
-    cdef int next
+    cdef int next = CONTINUE
     manager.assist.due = due
-    manager.assist.expires = False
-    if stream.rule.expires_at != INT64_MAX:
-        until_expiry = stream.rule.expires_at - clock_ns(CLOCK_REALTIME)
-        if until_expiry < due - now:
-            manager.assist.due = now + until_expiry
-            manager.assist.expires = True
     manager.assist.mark = next_word(thread_rng()) | 1
-    stream.mark = manager.assist.mark
-    next = _deliver(stream, AT_HEADERS)
-    if next == CONTINUE:
-        mark_response(stream.envoy, stream.mark)
-        leave_request(stream)
+    config_retain(stream.config)
+    if manager.config != NULL:
+        config_release(manager.config)
+    manager.config = stream.config
+    manager.rule = stream.rule
+    manager.effect = AS_IT_IS
+    if stream.effect == REPLACED:
+        _count_delivery(stream)
+        manager.effect = REPLACED
+        manager.draw = stream.draw
+        manager.in_flight = stream.in_flight
+        manager.worker = stream.worker
+        manager.elapsed = stream.elapsed
+        manager.added = stream.added
+        manager.upstream_status = stream.upstream_status
+        stream.phase = PASSING
+    else:
+        next = _deliver(stream, AT_HEADERS)
+    mark_response(stream.envoy, manager.assist.mark)
+    leave_request(stream)
     return next
 
 

@@ -5,7 +5,7 @@ from libc.string cimport memcmp, memcpy
 
 from filter_runtime.engine.abi cimport REQUEST_HEADERS, buffer_t, get_header, send_response, text
 from filter_runtime.engine.behavior cimport entry_t, header_t
-from filter_runtime.engine.headers cimport MARK, MARK_LENGTH, MARK_SIZE, fields_t, write_mark
+from filter_runtime.engine.headers cimport fields_t
 from filter_runtime.engine.stream cimport stream_t
 
 cdef enum:
@@ -52,11 +52,10 @@ cdef inline bint send_reply(const stream_t* stream, const fields_t* fields, bint
     cdef header_t on_stack[ON_STACK]
     cdef header_t* headers = on_stack
     cdef char grpc_status[3]
-    cdef char mark[MARK_SIZE]
     cdef buffer_t body = text(entry.reply.body, entry.reply.body_length)
     cdef size_t count = entry.reply.header_count
-    if count + fields.count + 2 > ON_STACK:
-        headers = <header_t*>malloc((count + fields.count + 2) * sizeof(header_t))
+    if count + fields.count + 1 > ON_STACK:
+        headers = <header_t*>malloc((count + fields.count + 1) * sizeof(header_t))
         if headers == NULL:
             return False
     if count:
@@ -72,13 +71,6 @@ cdef inline bint send_reply(const stream_t* stream, const fields_t* fields, bint
             headers[count].value = grpc_status
             headers[count].value_length = write_status(grpc_status, entry.grpc_status)
             count += 1
-    if stream.mark:
-        write_mark(stream.mark, mark)
-        headers[count].name = MARK
-        headers[count].name_length = MARK_LENGTH
-        headers[count].value = mark
-        headers[count].value_length = MARK_SIZE
-        count += 1
     send_response(stream.envoy, stream.draw.status, headers, count, body, text(b"brownout_fault_injected", 23))
     if headers != on_stack:
         free(headers)

@@ -37,9 +37,8 @@ cdef inline int _decide(stream_t* stream) noexcept nogil:
     stream.effect = _effect_of(stream)
     remaining = stream.draw.target_ns - stream.elapsed
     if remaining < NEGLIGIBLE_NS:
-        if stream.place == IN_MANAGER and stream.effect == REPLACED and not stream.complete:
-            stream.timer.deadline = now + ENDING_NS
-            return _keep(stream, ENDING)
+        if stream.place == IN_MANAGER and stream.effect == REPLACED:
+            return _replace_soon(stream, now)
         return _deliver(stream, AT_HEADERS)
     if stream.place == IN_CLUSTER and not stream.request_ended:
         manager = manager_of(stream)
@@ -63,15 +62,17 @@ cdef int _response_body(void* envoy, const void* module, c_bool ended) noexcept 
         return _keep_body(stream, ended)
     if stream.phase == LANDING:
         if not ended:
-            return STOP_AND_KEEP
+            # An empty piece would be a body for a transcoder.
+            return STOP_AND_KEEP if get_body_size(envoy, RECEIVED_RESPONSE_BODY) else STOP_AND_DROP
         stream.phase = PASSING
     elif stream.phase == REWRITING:
         rewrite_body(stream)
+        if stream.new_trailers and not ended:
+            return STOP_AND_DROP
     elif stream.phase == ENDING:
         if not ended:
             stream.cut = True
-            drain_body(envoy, RECEIVED_RESPONSE_BODY, get_body_size(envoy, RECEIVED_RESPONSE_BODY))
-            return STOP_AND_KEEP
+            return STOP_AND_DROP
         return _replace_now(stream, AT_END)
     return CONTINUE
 

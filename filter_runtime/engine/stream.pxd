@@ -80,7 +80,6 @@ cdef struct assist_t:
     int pauses  # of the client's connection that have not ended
     uint64_t mark  # of the response that is handed over, 0 when none is
     int64_t due  # when it may go on, CLOCK_MONOTONIC
-    bint expires  # that is when the fault expires
 
 cdef struct stream_t:
     int64_t references  # atomic
@@ -115,7 +114,6 @@ cdef struct stream_t:
     bint oversized  # with trailers, and more than the buffers' limits
     bint cut  # some of its body is lost: it cannot pass as it was any more
     bint local  # it is a reply of Envoy's own
-    uint64_t mark  # what the connection manager's filter knows it by, 0 for nothing
     buffer_t new_body  # of the REWRITING phase, until it has been sent
     bint new_trailers  # gRPC's, in the REWRITING phase
 
