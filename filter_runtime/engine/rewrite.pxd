@@ -169,13 +169,13 @@ cdef inline bint rewrite_headers(stream_t* stream, const fields_t* fields, int s
     stream.new_trailers = grpc
     if stage != AT_HEADERS:
         drain_body(envoy, BUFFERED_RESPONSE_BODY, get_body_size(envoy, BUFFERED_RESPONSE_BODY))
+    if not stream.complete:
+        stream.phase = REWRITING
     if stage == AT_END:
         rewrite_body(stream)
     elif stream.has_trailers:
         rewrite_trailers(stream)
-    elif not stream.complete:
-        stream.phase = REWRITING
-    elif stream.new_body.length:
+    elif stream.new_body.length and (stage == HELD or stream.response_ended):
         _append(envoy, BUFFERED_RESPONSE_BODY, stream.new_body)
         stream.new_body.length = 0
     return True

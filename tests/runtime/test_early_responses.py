@@ -170,6 +170,8 @@ def test_in_both_places_its_delay_is_whole(
     HTTP/2 lets an upstream answer, and then reset the stream with NO_ERROR: the answer stands.
     """
     behaviour, status = SHAPES[shape], RULES[way][1]
+    if not both.http2 and shape == "abandons-large":
+        pytest.skip("the end of an HTTP/1 connection may discard what Envoy has not read of it yet")
     if both.envoy.version == "1.38.3" and (behaviour.size or 0) > 1 << 20 and ends_after and not http2:
         pytest.skip("Envoy 1.38 never resumes what is beyond its buffers if an HTTP/1 request ends meanwhile")
     answer, took = uploaded(both.envoy, f"/{way}/{shape}", ends_after=ends_after, http2=http2)

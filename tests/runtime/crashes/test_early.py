@@ -138,6 +138,8 @@ def test_an_early_answer(
     envoys: Envoys, upstream: Upstream, position: str, to_http2: bool, shape: str
 ) -> None:
     """It is the answer, with its delay where the place can give it, whenever the request ends."""
+    if shape == "abandons-large" and not to_http2:
+        pytest.skip("Envoy takes the connection's end for that of a response that it has paused")
     uploads = [
         (rule, Upload(f"/{rule}/{shape}", ends, http2))
         for rule, ends, http2 in product(RULES, ENDS, (False, True))
@@ -156,7 +158,7 @@ def test_an_early_answer(
         for (rule, upload), answer in zip(uploads, asked, strict=True):
             try:
                 expected(shape, rule, position).check(answer.result())
-            except AssertionError as error:
+            except (AssertionError, OSError) as error:
                 error.add_note(str(upload))
                 raise
         if position == "upstream":

@@ -129,7 +129,13 @@ class Case:
 
     @property
     def makes_sense(self) -> bool:
-        """Whether a client can ask this."""
+        """Whether a client can ask this, and what it gets is known.
+
+        A success that still comes when it is due goes on; the router gives it up if its policy retries it and
+        another attempt is under way, and Envoy breaks off what follows.
+        """
+        if self.retry == "hedging" and (self.behaviour.size or 0) > self.group.size:
+            return False
         if self.client == "grpc":
             ends_as_calls_do = bool(self.behaviour.trailers) or self.shape == "empty"
             return self.shape != "head" and (ends_as_calls_do or bool(self.behaviour.reset))

@@ -39,9 +39,15 @@ def judge(case: Case, got: Got) -> None:
 
 
 def _may_be_cut(case: Case) -> bool:
-    """Envoy itself resets a stream whose request has not ended before a body that waits for room is out."""
+    """Envoy itself may reset a stream whose request has not ended before all of a body is out.
+
+    It does so when the client's window is closed, and when the upstream resets its stream while it is paused.
+    """
+    if not case.is_early:
+        return False
     longest = max(len(_content(case)), len(_forced_body(case)))
-    return case.client == "h2-narrow" and case.is_early and longest > NARROW
+    narrow = case.client == "h2-narrow" and longest > NARROW
+    return narrow or (case.behaviour.abandons and longest >= case.group.size)
 
 
 def _may_be_given_up(case: Case) -> bool:

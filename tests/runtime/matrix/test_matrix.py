@@ -1,7 +1,7 @@
-"""A sample of all combinations in the normal run, another each time; fifty thousand in the slow one.
+"""A sample of all combinations in the normal run; fifty thousand in the slow one.
 
-MATRIX_SEED repeats a sample, MATRIX_CASES makes it larger (cases for each Envoy); MATRIX_CASE is one case,
-played MATRIX_CASES times at once:
+MATRIX_SEED takes another sample, MATRIX_CASES makes it larger (cases for each Envoy); MATRIX_CASE is one
+case, played MATRIX_CASES times at once:
 MATRIX_CASE="1.40.0 both 32KiB to-http1 h2-slow limit+1-trailers delay hedging" pytest tests/runtime/matrix
 """
 
@@ -24,7 +24,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 
 
 def seed() -> int:
-    return int(os.environ.get("MATRIX_SEED", "0")) or random.SystemRandom().randrange(1, 1_000_000)
+    return int(os.environ.get("MATRIX_SEED", "1"))
 
 
 def report(failures: list[str], chosen: int) -> None:

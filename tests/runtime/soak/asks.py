@@ -8,7 +8,7 @@ from .places import CHANGING, COMING, PLACES, STABLE, Place
 from .shapes import MOST, Shape, hard_shape, random_shape
 
 Address = tuple[str, int]
-PATIENCE = 60.0
+PATIENCE = 180.0
 UPLOADS = (1000, 20_000, 61_000, 300_000)
 _LARGE = 3  # with less the kernel's buffers take it all
 OFTEN = [name for name in PLACES if name not in {"leave", "redirect"}]
