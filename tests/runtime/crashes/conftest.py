@@ -13,13 +13,15 @@ from .survivors import POSITIONS, Envoys  # noqa: E402 - once its assertions exp
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the older Envoys the normal run sees what people are told to use: the filter in both places."""
+    """Of the older Envoys the normal run sees the filter in both places, and HTTP/1 upstreams."""
     for item in items:
         if Path(__file__).parent not in item.path.parents or not isinstance(item, pytest.Function):
             continue
         chosen = getattr(item, "callspec", None) and item.callspec.params
-        if chosen and chosen.get("version") in OLDER and chosen.get("position", "both") != "both":
-            item.add_marker(pytest.mark.slow)
+        if chosen and chosen.get("version") in OLDER:
+            usual = chosen.get("position", "both") == "both" and not chosen.get("to_http2")
+            if not usual:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=POSITIONS)
