@@ -41,8 +41,8 @@ def judge(case: Case, got: Got) -> None:
 def _may_be_cut(case: Case) -> bool:
     """Envoy itself may reset a stream whose request has not ended before all of a body is out.
 
-    It does so when the client's window is closed, and when the upstream ends its stream or its connection while
-    that is paused.
+    It does so when the client's window is closed, and when the upstream's stream or connection ends while it
+    is paused.
     """
     behaviour = case.behaviour
     closes = behaviour.until_close or behaviour.half_close or behaviour.leaves
