@@ -98,6 +98,7 @@ def test_a_large_body_takes_the_place_of_any(
     assert [(one.status, len(one.body), one.complete) for one in got] == [(503, 200_000, True)] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 1024, LIMIT, None])
 @pytest.mark.parametrize("size", [0, 1000, 1025, 20_000, 32_768, 40_000, 300_000])
 @pytest.mark.parametrize("trailers", [(), TRAILERS])

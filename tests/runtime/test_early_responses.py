@@ -207,6 +207,7 @@ def test_nothing_is_skipped_in_both_places(upstream: Upstream, version: str) -> 
         assert "brownout: " not in envoy.log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("way", RULES)
 def test_the_filter_of_the_cluster_alone_lets_it_pass(

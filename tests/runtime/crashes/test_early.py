@@ -134,6 +134,7 @@ def expected(shape: str, rule: str, position: str) -> Outcome:
     return Outcome(401, body, behaviour.trailers, delay)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_early_answer(
     envoys: Envoys, upstream: Upstream, position: str, to_http2: bool, shape: str

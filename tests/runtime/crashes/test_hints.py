@@ -22,6 +22,8 @@ from tests.support import (
 
 from .survivors import FAULT_TEXT, HOLD, TRAILERS, Envoys, Outcome, promised
 
+# The filter cannot see a 103, and Envoy still dies of it: see "Known limits" in docs/explanation/runtime.md.
+pytestmark = pytest.mark.slow
 LARGE = "q" * 100_000
 SENT = {
     "small": Behaviour(informational=103),
