@@ -116,7 +116,7 @@ def is_an_attempts(answer: RawResponse, outcome: Outcome, position: str) -> None
 @pytest.mark.parametrize(
     "name",
     [
-        # What still comes when it is due, and would be retried: "Known limits" in docs/explanation/runtime.md.
+        # What still comes when it is due, and would be retried: a known limit (docs/explanation/runtime.md).
         pytest.param(name, marks=pytest.mark.slow) if name.startswith("endless") else name
         for name in SHAPES
     ],
