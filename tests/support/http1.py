@@ -1,6 +1,7 @@
 """The upstream's HTTP/1.1 side, on h11."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -88,8 +89,7 @@ class Http1Connection(asyncio.Protocol):
         if self._task or self._transport.is_closing():
             return
         if self._half_close:
-            if self._transport.can_write_eof():
-                self._transport.write_eof()
+            self.abandon()
         elif self._h11.our_state is h11.MUST_CLOSE:
             self._transport.close()
         elif self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
@@ -142,4 +142,5 @@ class Http1Connection(asyncio.Protocol):
 
     def abandon(self) -> None:
         """Close the sending half, and read what still comes: to close at once could lose the answer."""
-        self._transport.write_eof()
+        with contextlib.suppress(OSError):  # the peer may have gone
+            self._transport.write_eof()

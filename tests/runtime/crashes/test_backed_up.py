@@ -41,6 +41,7 @@ from .survivors import (
     wait_due,
 )
 
+LONG = "300ms"
 BIG = 8 * 1024 * 1024
 WIDE = 256 * 1024 * 1024
 MIB = 1024 * 1024
@@ -129,6 +130,33 @@ def test_a_response_beside_an_unread_download(
     ):
         envoy.admin("/reset_counters", method="POST")
         beside_a_download(envoy, client, upstream, position, name)
+
+
+@pytest.mark.parametrize("name", ["body", "error", "trailers", "forced", "rewritten"])
+def test_a_download_that_backs_up_during_the_hold(
+    envoys: Envoys, upstream: Upstream, position: str, to_http2: bool, name: str
+) -> None:
+    """The connection is pausing only when the response has been complete for a while."""
+    case = CASES[name]
+    (entry,) = case.rule["responses"]
+    long = case.rule | {"responses": [entry | {"distribution": {"p0": LONG, "p100": LONG}}]}
+    routes = [route("/big"), route(f"/{name}", long)]
+    config = static_bootstrap(upstream.port, routes=routes, position=position, http2=to_http2)
+    with (
+        envoys.on(config) as envoy,
+        Http2Client(
+            envoy.address(), connection_window=WIDE, stream_window=WIDE, receive_buffer=4096
+        ) as client,
+    ):
+        asked = upstream.counts[f"/{name}"]
+        held = client.request(path=f"/{name}")
+        upstream.wait_for(lambda server: server.counts[f"/{name}"] > asked)
+        big = client.request(path="/big")
+        envoy.wait_stat("cluster.upstream.upstream_flow_control_paused_reading_total")
+        answer = client.answer(held)
+        assert len(client.answer(big).body) == BIG
+        delay = LONG if promised(position, alone=case.alone) else None
+        replace(case.outcome, delay=delay).check(answer)
 
 
 def test_a_tls_client(

@@ -24,6 +24,9 @@ from .survivors import FAULT_TEXT, HOLD, TRAILERS, Envoys, Outcome, promised
 
 # The filter cannot see a 103, and Envoy still dies of it: see "Known limits" in docs/explanation/runtime.md.
 pytestmark = pytest.mark.slow
+BIG = 8 * 1024 * 1024
+WIDE = 256 * 1024 * 1024
+LONG = "300ms"
 LARGE = "q" * 100_000
 SENT = {
     "small": Behaviour(informational=103),
@@ -77,3 +80,30 @@ def test_many_after_hints(
         with Http1Client(envoy.address()) as client1:
             client1.send(request_bytes(path=path))
             outcome.check(client1.answer())
+
+
+@pytest.mark.parametrize("rule", ["delay", "forced", "rewritten"])
+def test_a_download_that_backs_up_during_the_hold(
+    envoys: Envoys, upstream: Upstream, position: str, to_http2: bool, rule: str
+) -> None:
+    """With the usual buffers: one delayed response, and one download on the same connection."""
+    status = 200 if rule == "delay" else 503
+    override = {"override": "upstream_response"} if rule == "rewritten" else {}
+    upstream["/big"] = Behaviour(size=BIG)
+    routes = [route("/big"), route("/", always(status, LONG, **override))]
+    config = static_bootstrap(upstream.port, routes=routes, position=position, http2=to_http2)
+    path = f"/{rule}/small"
+    with (
+        envoys.on(config) as envoy,
+        Http2Client(
+            envoy.address(), connection_window=WIDE, stream_window=WIDE, receive_buffer=4096
+        ) as client,
+    ):
+        asked = upstream.counts[path]
+        held = client.request(path=path)
+        upstream.wait_for(lambda server: server.counts[path] > asked)
+        envoy.admin("/reset_counters", method="POST")
+        big = client.request(path="/big")
+        envoy.wait_stat("cluster.upstream.upstream_flow_control_paused_reading_total")
+        assert client.answer(held).status == status
+        assert len(client.answer(big).body) == BIG

@@ -1,4 +1,4 @@
-"""A sample of all combinations in the normal run; fifty thousand in the slow one.
+"""A sample of all combinations in the normal run; twenty-five thousand in the slow one.
 
 MATRIX_SEED takes another sample, MATRIX_CASES makes it larger (cases for each Envoy); MATRIX_CASE is one
 case, played MATRIX_CASES times at once:
