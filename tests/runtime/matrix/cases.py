@@ -139,14 +139,15 @@ class Case:
     def is_known_to_fail(self) -> bool:
         """Whether it meets a known limit; tests/runtime/crashes shows them one by one.
 
-        With a 103 before a response that is held in the cluster Envoy may die; with hedging, attempts that are
+        With a 103 before a response that the cluster holds, Envoy may die; with hedging, attempts that are
         still under way when they are due may reach the client together.
         """
         if self.group.position == "downstream":
             return False
         if self.shape == "hints":
             return self.draw not in {"pass", "rewritten-now"}
-        return self.retry == "hedging" and (self.behaviour.size or 0) > self.group.size
+        unfinished = (self.behaviour.size or 0) > self.group.size or bool(self.behaviour.reset)
+        return self.retry == "hedging" and unfinished
 
 
 def shapes(size: int) -> dict[str, Behaviour]:
