@@ -48,8 +48,8 @@ USUAL = {
     "leaves": Behaviour(status=401, body=b"no\n", leaves=True),
     "abandons": Behaviour(status=401, body=b"no\n", abandons=True),
     "abandons-headers": Behaviour(status=401, body=b"", abandons=True),
-    # Not more than Envoy buffers: it cuts what is paused when its stream or connection ends.
-    "abandons-large": Behaviour(status=401, size=200_000, abandons=True),
+    # Not more than Envoy reads at once: it cuts what is paused when its stream or connection ends.
+    "abandons-large": Behaviour(status=401, size=12_000, abandons=True),
     "abandons-trailers": Behaviour(status=401, body=b"no\n", trailers=TRAILERS, abandons=True),
 }
 SMALL = {  # at a listener that buffers 16 KiB
@@ -134,8 +134,14 @@ def expected(shape: str, rule: str, position: str) -> Outcome:
     return Outcome(401, body, behaviour.trailers, delay)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+# Envoy 1.38 may stop there, if the connection manager's filter holds it and an HTTP/1 client sends on.
+BEYOND_BUFFERS = {"large", "large-trailers", "small-large", "small-trailers"}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param(name, marks=pytest.mark.slow) if name in BEYOND_BUFFERS else name for name in SHAPES],
+)
 def test_an_early_answer(
     envoys: Envoys, upstream: Upstream, position: str, to_http2: bool, shape: str
 ) -> None:
@@ -161,7 +167,7 @@ def test_an_early_answer(
             except (AssertionError, OSError) as error:
                 error.add_note(str(upload))
                 raise
-        if position == "upstream":
+        if position == "upstream" and shape in {"body", "headers", "abandons"}:  # the quickest
             assert cluster_counter(envoy, "skipped_early") > 0
         nothing_under_way(envoy)
 
